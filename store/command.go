@@ -4,10 +4,11 @@ package store
 // and must not be changed; its slices must not alias a connection's buffer.
 type Command interface{ command() }
 
-// Origin says who asked, so that the answer finds its way back. Tag belongs to the asker.
+// Origin says who asked, so that the answer finds its way back. Tag and Received belong to the asker.
 type Origin struct {
-	Conn uint64 // ConnID, 0 = no connection
-	Tag  uint64
+	Conn     uint64 // ConnID, 0 = no connection
+	Tag      uint64
+	Received int64 // the asker's clock when the request had come whole
 }
 
 // Replier takes the answer of a command on the store's goroutine. It must not block.
@@ -48,7 +49,7 @@ type Members struct {
 	Remove  []string
 }
 
-// Forget removes a device's cursor: the user logged out there.
+// Forget removes a device's cursor: the user logged out there. Acks submitted before it are forgotten with it.
 type Forget struct {
 	Origin Origin
 	Reply  Replier

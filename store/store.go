@@ -8,7 +8,7 @@ type Store interface {
 	Submit(Command) Refusal
 
 	// Ack moves a device's cursor forward; a smaller Pos is ignored. It never blocks and is never refused: the
-	// newest value of each device is kept and flushed within a second. At a crash up to that second is lost.
+	// newest value of each device is kept and flushed within half a second. At a crash what was not flushed is lost.
 	Ack(Ack)
 
 	// Start reads what a new session needs.
