@@ -1,0 +1,64 @@
+package liveness
+
+import "time"
+
+const (
+	// TickInterval is how often a loop is to call [Clock.Tick].
+	TickInterval = 100 * time.Millisecond
+
+	maxStep   = 250 * time.Millisecond // what one tick adds at most
+	lateAfter = 500 * time.Millisecond // a tick this much behind its interval is late
+	grace     = 2 * time.Second        // no kills for this long after a late tick
+)
+
+// Time is a moment of one loop's clock, in tenths of a second since the node started. It lasts 13 years.
+type Time uint32
+
+const unit = time.Second / 10
+
+// Add returns the moment d later, rounded up, so that no deadline comes early. A negative d counts as zero.
+func (t Time) Add(d time.Duration) Time {
+	if d <= 0 {
+		return t
+	}
+	return t + Time((d+unit-1)/unit)
+}
+
+// Sub returns the time from u to t, negative when t is before u.
+func (t Time) Sub(u Time) time.Duration { return time.Duration(int64(t)-int64(u)) * unit }
+
+// Before says whether t is earlier than u.
+func (t Time) Before(u Time) bool { return t < u }
+
+// Clock is a loop's idea of time. It is capped: a node that was paused (a suspended machine, a stalled disk, a long
+// collection) did not read its sockets meanwhile, so the silence it finds afterwards is its own and proves nothing
+// about its clients. Each tick therefore adds little, and a late one forbids kills until the loop has caught up with
+// what waits in the sockets. The zero value is ready; it is owned by one loop.
+type Clock struct {
+	elapsed time.Duration // capped
+	wall    time.Duration // at the last tick
+	until   time.Duration // of elapsed: grace ends
+	ticked  bool
+}
+
+// Tick moves the clock to wall, a monotonic reading (time since the node started), and returns the new time. A reading
+// that steps back adds nothing.
+func (c *Clock) Tick(wall time.Duration) Time {
+	step := wall - c.wall
+	if !c.ticked {
+		step, c.ticked = 0, true
+	}
+	c.wall = wall
+	late := step > TickInterval+lateAfter
+	c.elapsed += min(max(step, 0), maxStep)
+	if late {
+		c.until = c.elapsed + grace
+	}
+	return c.Now()
+}
+
+// Now is the time of the last tick.
+func (c *Clock) Now() Time { return Time(c.elapsed / unit) }
+
+// Grace says that a late tick was seen a moment ago: nobody is to be closed for silence.
+func (c *Clock) Grace() bool { return c.elapsed < c.until }
