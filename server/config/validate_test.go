@@ -29,7 +29,7 @@ func TestDefaultsAreValid(t *testing.T) {
 
 func key(kid, algorithm, file string) Key { return Key{ID: kid, Algorithm: algorithm, File: file} }
 
-func jwt(c *Config, keys ...Key) { c.Auth = Auth{Mode: AuthJWT, Audience: "lifeline", Keys: keys} }
+func useJWT(c *Config, keys ...Key) { c.Auth = Auth{Mode: AuthJWT, Audience: "lifeline", Keys: keys} }
 
 func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
@@ -70,13 +70,13 @@ func TestValidate(t *testing.T) {
 		{"development without a host", func(c *Config) { c.Listen = []string{"tcp4://:1"} }, "listen[0] is tcp4://:1, which is not loopback"},
 		{"development on a name", func(c *Config) { c.Listen = []string{"tcp4://chat.example:1"} }, "not loopback"},
 		{"development with keys", func(c *Config) { c.Auth.Keys = []Key{key("a", "EdDSA", "f")} }, "auth.keys has 1 keys"},
-		{"jwt on every address", func(c *Config) { jwt(c, key("a", "EdDSA", "f")); c.Listen = []string{"tcp4://0.0.0.0:1"} }, ""},
-		{"jwt with two keys", func(c *Config) { jwt(c, key("a", "EdDSA", "f"), key("b", "HS256", "g")) }, ""},
-		{"jwt without keys", func(c *Config) { jwt(c) }, "auth.keys is empty"},
-		{"jwt without audience", func(c *Config) { jwt(c, key("a", "EdDSA", "f")); c.Auth.Audience = "" }, "auth.audience is empty"},
-		{"jwt with one kid twice", func(c *Config) { jwt(c, key("a", "EdDSA", "f"), key("a", "HS256", "g")) }, `auth.keys[0] and auth.keys[1] both have kid "a"`},
-		{"jwt with none", func(c *Config) { jwt(c, key("a", "none", "f")) }, `auth.keys[0].algorithm is "none"`},
-		{"jwt without a file", func(c *Config) { jwt(c, key("a", "EdDSA", "")) }, "auth.keys[0] needs kid and file"},
+		{"jwt on every address", func(c *Config) { useJWT(c, key("a", "EdDSA", "f")); c.Listen = []string{"tcp4://0.0.0.0:1"} }, ""},
+		{"jwt with two keys", func(c *Config) { useJWT(c, key("a", "EdDSA", "f"), key("b", "HS256", "g")) }, ""},
+		{"jwt without keys", func(c *Config) { useJWT(c) }, "auth.keys is empty"},
+		{"jwt without audience", func(c *Config) { useJWT(c, key("a", "EdDSA", "f")); c.Auth.Audience = "" }, "auth.audience is empty"},
+		{"jwt with one kid twice", func(c *Config) { useJWT(c, key("a", "EdDSA", "f"), key("a", "HS256", "g")) }, `auth.keys[0] and auth.keys[1] both have kid "a"`},
+		{"jwt with none", func(c *Config) { useJWT(c, key("a", "none", "f")) }, `auth.keys[0].algorithm is "none"`},
+		{"jwt without a file", func(c *Config) { useJWT(c, key("a", "EdDSA", "")) }, "auth.keys[0] needs kid and file"},
 		{"unknown mode", func(c *Config) { c.Auth.Mode = "open" }, `auth.mode is "open"`},
 
 		{"heartbeat outside its bounds", func(c *Config) { c.Heartbeat.Foreground.Interval = 20 * time.Second }, "heartbeat.foreground.interval is 20s"},
