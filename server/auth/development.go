@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"time"
+
+	"lifeline/protocol"
 )
 
 // DevelopmentPrefix begins every development token; the user's id follows.
@@ -21,7 +23,7 @@ func (Development) Verify(token []byte, _ time.Time) (Identity, error) {
 	if !ok {
 		return Identity{}, fmt.Errorf("%w: not a development token", BadToken)
 	}
-	if len(user) > maxIDBytes || !validID(string(user)) {
+	if !protocol.ValidID(user) {
 		return Identity{}, fmt.Errorf("%w: invalid user id", BadToken)
 	}
 	return Identity{User: string(user), Development: true}, nil

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"lifeline/protocol"
 )
 
 const (
@@ -113,10 +115,10 @@ func refusal(err error) Refusal {
 }
 
 func (c *claims) identity() (Identity, error) {
-	if !validID(c.Subject) {
+	if !protocol.ValidID([]byte(c.Subject)) {
 		return Identity{}, fmt.Errorf("%w: sub is no valid user id", BadToken)
 	}
-	if c.Device != "" && !validID(c.Device) {
+	if c.Device != "" && !protocol.ValidID([]byte(c.Device)) {
 		return Identity{}, fmt.Errorf("%w: ll_device is no valid device id", BadToken)
 	}
 	if c.ExpiresAt.Unix() > maxExpiry {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"lifeline/protocol"
 )
 
 var noon = time.Unix(1_900_000_000, 0)
@@ -237,7 +239,7 @@ func FuzzVerify(f *testing.F) {
 			if r := RefusalOf(err); r == Internal || (r == None) != (id != Identity{}) {
 				t.Fatalf("%T: %+v, %v", verifier, id, err)
 			}
-			if err == nil && !validID(id.User) {
+			if err == nil && !protocol.ValidID([]byte(id.User)) {
 				t.Fatalf("%T: user %q", verifier, id.User)
 			}
 		}

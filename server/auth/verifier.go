@@ -3,16 +3,10 @@ package auth
 import (
 	"errors"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
-const (
-	// MaxTokenBytes is the longest token that is looked at. What is longer is refused unread.
-	MaxTokenBytes = 2 << 10
-
-	maxIDBytes = 64
-)
+// MaxTokenBytes is the longest token that is looked at. What is longer is refused unread.
+const MaxTokenBytes = 2 << 10
 
 // Verifier checks tokens. Implementations are safe for concurrent use, may take a millisecond of CPU, and keep no
 // reference to the token. An error always is, or wraps, a [Refusal].
@@ -79,16 +73,4 @@ func RefusalOf(err error) Refusal {
 		return r
 	}
 	return Internal
-}
-
-func validID(id string) bool {
-	if id == "" || len(id) > maxIDBytes || !utf8.ValidString(id) {
-		return false
-	}
-	for _, r := range id {
-		if unicode.IsControl(r) {
-			return false
-		}
-	}
-	return true
 }
