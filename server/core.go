@@ -1,0 +1,207 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"lifeline/server/auth"
+	"lifeline/server/delivery"
+	"lifeline/server/liveness"
+	"lifeline/store"
+)
+
+// CoreOptions are what a Core is made of. Validated by config; NewCore trusts them.
+type CoreOptions struct {
+	Loops          int                                   // 1 to session.MaxLoops
+	Open           func(store.Sink) (store.Store, error) // opens the store; its events go to the sink
+	Verifier       auth.Verifier
+	Heartbeat      liveness.Policy
+	MaxConnections int
+	MaxPayload     int   // bytes of one message's payload
+	PushWindow     int   // messages sent and not acknowledged, per session
+	MaxBodyBytes   int64 // memory for unfinished frames and waiting log-ins, all connections together
+	Hosts          []string
+	Readers        int // goroutines that read the store; if zero, 8
+	ReadQueue      int // reads that wait; if zero, 16384
+	AuthQueue      int // log-ins that wait for a check; if zero, auth's default
+	Metrics        *metrics.Set
+	Log            *slog.Logger
+}
+
+// Core is a node without sockets: the shards and what they share. An engine brings connections to the shards; a test
+// brings its own.
+type Core struct {
+	// Set at construction.
+	opts    CoreOptions
+	log     *slog.Logger
+	started time.Time
+	store   store.Store
+	dir     *delivery.Directory
+	pool    *auth.Pool
+	readers *delivery.Readers
+	shards  []*Shard
+	meter   *meter
+	epoch   store.Epoch
+
+	order       atomic.Uint64 // Connects so far: who came later
+	connections atomic.Int64
+	bodyBytes   atomic.Int64 // of CoreOptions.MaxBodyBytes
+	complained  atomic.Int64 // node clock at the last complaint
+	displaced   displaced
+	ticks       chan struct{} // closed to end the ticker
+	stopTicks   sync.Once
+	ticking     sync.WaitGroup
+}
+
+// NewCore opens the store and starts the pools. Run the shards on their loops by Bind, and the clock by StartClock.
+func NewCore(o CoreOptions) (*Core, error) {
+	if o.Readers == 0 {
+		o.Readers = 8
+	}
+	if o.ReadQueue == 0 {
+		o.ReadQueue = 16384
+	}
+	c := &Core{opts: o, log: o.Log, started: time.Now(), dir: delivery.NewDirectory(), ticks: make(chan struct{})}
+	c.meter = newMeter(o.Metrics)
+	for i := range o.Loops {
+		c.shards = append(c.shards, newShard(c, i))
+	}
+	fanout := delivery.NewFanout(c.dir, o.Loops, c, c.now, c.meter.committed)
+	var err error
+	if c.store, err = o.Open(fanout); err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	c.epoch = c.store.Epoch()
+	c.pool = auth.NewPool(auth.Options{Verifier: o.Verifier, Queue: o.AuthQueue, Log: o.Log})
+	c.readers = delivery.NewReaders(c.store, o.Readers, o.ReadQueue, o.Log)
+	c.gauges(o.Metrics)
+	return c, nil
+}
+
+// Shard returns the shard of a loop.
+func (c *Core) Shard(loop int) *Shard { return c.shards[loop] }
+
+// Deliver implements delivery.Poster.
+func (c *Core) Deliver(loop int, items []delivery.Item) {
+	if n := c.shards[loop].mail.deliver(items); n > 0 {
+		c.meter.overflowed.Add(n)
+	}
+}
+
+// now is the node's clock: nanoseconds since the start, monotonic.
+func (c *Core) now() int64 { return int64(time.Since(c.started)) }
+
+// tickEvery is how often each loop's clock and sweep move on; a full pass of the sweep takes sweepTicks of them.
+const (
+	tickEvery  = 100 * time.Millisecond
+	sweepTicks = 10
+)
+
+// StartClock starts the goroutine that moves the loops' clocks. It posts; the loops work.
+func (c *Core) StartClock() {
+	c.ticking.Go(func() {
+		t := time.NewTicker(tickEvery)
+		defer t.Stop()
+		for {
+			select {
+			case <-t.C:
+				for _, sh := range c.shards {
+					sh.mail.tick()
+				}
+			case <-c.ticks:
+				return
+			}
+		}
+	})
+}
+
+// CloseSessions tells every client to come back and closes every connection, each with its chance to read why. It
+// returns at once; Connections tells when it is done.
+func (c *Core) CloseSessions() {
+	for _, sh := range c.shards {
+		sh.mail.post(answer{kind: answerStop})
+	}
+}
+
+// Connections is the number of open connections. Any goroutine.
+func (c *Core) Connections() int { return int(c.connections.Load()) }
+
+// Close stops the clock, the pools and the store. The loops must have stopped, or be idle: answers that come now are
+// left in the mailboxes.
+func (c *Core) Close() error {
+	c.stopTicks.Do(func() { close(c.ticks) })
+	c.ticking.Wait()
+	c.pool.Close()
+	c.readers.Close()
+	return c.store.Close()
+}
+
+// admit counts a new connection in, or refuses it at the cap.
+func (c *Core) admit() bool {
+	if c.connections.Add(1) > int64(c.opts.MaxConnections) {
+		c.connections.Add(-1)
+		return false
+	}
+	return true
+}
+
+// borrow takes n bytes of the budget for unfinished frames and waiting log-ins.
+func (c *Core) borrow(n int) bool {
+	if c.bodyBytes.Add(int64(n)) > c.opts.MaxBodyBytes {
+		c.bodyBytes.Add(-int64(n))
+		return false
+	}
+	return true
+}
+
+func (c *Core) giveBack(n int) { c.bodyBytes.Add(-int64(n)) }
+
+// displacedFor is how long a node remembers whom it displaced, and displacedMost how many.
+const (
+	displacedFor  = time.Minute
+	displacedMost = 1 << 16
+)
+
+// displaced remembers the processes that were told to stop, for a client may have lost the frame that said so.
+type displaced struct {
+	mu    sync.Mutex
+	since map[displacedKey]int64 // Guarded by mu.
+	queue []displacedKey         // oldest first. Guarded by mu.
+}
+
+type displacedKey struct {
+	user, device string
+	instance     uint64
+}
+
+// add remembers a process; the oldest is forgotten when there are too many.
+func (d *displaced) add(k displacedKey, now int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.since == nil {
+		d.since = make(map[displacedKey]int64)
+	}
+	for len(d.queue) > 0 && (len(d.queue) >= displacedMost || now-d.since[d.queue[0]] > int64(displacedFor)) {
+		delete(d.since, d.queue[0])
+		d.queue = d.queue[1:]
+	}
+	if _, ok := d.since[k]; !ok {
+		d.queue = append(d.queue, k)
+	}
+	d.since[k] = now
+}
+
+// has reports whether the process was displaced within the last minute.
+func (d *displaced) has(k displacedKey, now int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, ok := d.since[k]
+	return ok && now-at <= int64(displacedFor)
+}
+
+var _ delivery.Poster = (*Core)(nil)

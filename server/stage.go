@@ -1,0 +1,80 @@
+package server
+
+import (
+	"lifeline/protocol"
+	"lifeline/server/session"
+)
+
+// stage gathers what one callback writes to one connection, so that it goes out in one Write.
+type stage struct {
+	conn session.ConnID
+	buf  []byte
+}
+
+// spareStages bounds the emptied buffers a loop keeps, spareBytes the size of one.
+const (
+	spareStages = 256
+	spareBytes  = 16 << 10
+)
+
+// out returns the buffer to which bytes for the connection are appended. It is valid until the next call.
+func (sh *Shard) out(s *session.Session) *[]byte {
+	if s.Stage == 0 {
+		var buf []byte
+		if n := len(sh.spare); n > 0 {
+			buf, sh.spare = sh.spare[n-1], sh.spare[:n-1]
+		}
+		sh.stages = append(sh.stages, stage{s.ID, buf})
+		s.Stage = uint32(len(sh.stages))
+	}
+	return &sh.stages[s.Stage-1].buf
+}
+
+// outbound is the number of bytes that wait for the connection in user space.
+func (sh *Shard) outbound(s *session.Session) int {
+	n := sh.conns.of(s).OutboundBuffered()
+	if s.Stage != 0 {
+		n += len(sh.stages[s.Stage-1].buf)
+	}
+	return n
+}
+
+// flush writes what was staged, then closes what was condemned. Closing calls Closed, which may condemn nothing more
+// than itself, so both loops end.
+func (sh *Shard) flush() {
+	for i := 0; i < len(sh.stages); i++ {
+		st := &sh.stages[i]
+		if s := sh.slab.Get(st.conn); s != nil {
+			s.Stage = 0
+			sh.write(s, st.buf)
+		}
+		if len(sh.spare) < spareStages && cap(st.buf) <= spareBytes {
+			sh.spare = append(sh.spare, st.buf[:0])
+		}
+		*st = stage{}
+	}
+	sh.stages = sh.stages[:0]
+	for i := 0; i < len(sh.doomed); i++ {
+		if s := sh.slab.Get(sh.doomed[i]); s != nil {
+			sh.loop.Close(sh.conns.of(s))
+		}
+	}
+	sh.doomed = sh.doomed[:0]
+}
+
+func (sh *Shard) write(s *session.Session, buf []byte) {
+	if s.State == session.Dead || len(buf) == 0 {
+		return
+	}
+	conn := sh.conns.of(s)
+	if conn.OutboundBuffered()+len(buf) > session.OutboundMax {
+		sh.condemn(s, protocol.CodeSlowConsumer)
+		return
+	}
+	if _, err := conn.Write(buf); err != nil {
+		return // Closed has run
+	}
+	if s.State == session.Closing {
+		sh.shut(s)
+	}
+}

@@ -1,0 +1,138 @@
+package server
+
+import (
+	"time"
+
+	"lifeline/protocol"
+	"lifeline/server/liveness"
+	"lifeline/server/session"
+)
+
+const (
+	// sweepActions bounds what one tick may do; what is due stays due.
+	sweepActions = 256
+	// cursorEvery is how long a moved cursor may wait for the store.
+	cursorEvery = 400 * time.Millisecond
+	// stuckFor is how long outbound bytes may wait in user space without becoming fewer.
+	stuckFor = 30 * time.Second
+	// sampleMost bounds the sessions whose lag is measured in one pass.
+	sampleMost = 4096
+)
+
+// sweep walks a loop's slab, a tenth of it each tick, instead of keeping a timer for each connection. Owned by the loop.
+type sweep struct {
+	next  uint32
+	pass  uint32
+	stuck map[session.ConnID]stuck // connections with outbound bytes
+}
+
+// stuck is the least outbound bytes seen, and when.
+type stuck struct {
+	least int
+	since liveness.Time
+}
+
+// tick moves the loop's clock and takes one step of the sweep.
+func (sh *Shard) tick() {
+	now := sh.clock.Tick(time.Duration(sh.core.now()))
+	if len(sh.dirty) > 0 && now.Sub(sh.flushed) >= cursorEvery {
+		sh.flushed = now
+		sh.flushCursors()
+	}
+	slots := sh.slab.Slots()
+	actions := 0
+	for n := slots/sweepTicks + 1; n > 0 && actions < sweepActions; n-- {
+		if sh.sweep.next >= slots {
+			sh.sweep.next = 0
+			sh.sweep.pass++
+			sh.dropStuck()
+			return
+		}
+		if s := sh.slab.At(sh.sweep.next); s.State != session.Free && sh.visit(s, now) {
+			actions++
+		}
+		sh.sweep.next++
+	}
+}
+
+// visit does what is due for one connection and reports whether anything was.
+func (sh *Shard) visit(s *session.Session, now liveness.Time) (acted bool) {
+	switch s.State {
+	case session.Opened, session.Authenticating, session.Starting:
+		if !now.Before(s.Due) && !sh.clock.Grace() {
+			sh.refuseConn(s, protocol.CodeConnectTimeout)
+			return true
+		}
+	case session.Closing:
+		if !now.Before(s.Due) {
+			sh.condemn(s, protocol.CodeEOF)
+			return true
+		}
+		sh.shut(s)
+	case session.Active:
+		return sh.visitActive(s, now)
+	}
+	return false
+}
+
+func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool) {
+	switch {
+	case now.Sub(s.LastIn) > liveness.Limit(time.Duration(s.Interval)*time.Second) && !sh.clock.Grace():
+		sh.refuseConn(s, protocol.CodeSilent)
+		return true
+	case s.Expiry != 0 && !now.Before(s.Expiry):
+		sh.refuseConn(s, protocol.CodeTokenExpired)
+		return true
+	case sh.isStuck(s, now) && !sh.clock.Grace():
+		sh.condemn(s, protocol.CodeSlowConsumer)
+		return true
+	}
+	sh.sample(s, now)
+	if s.Has(session.Blocked) {
+		s.Clear(session.Blocked)
+		sh.pump(s, nil)
+		return true
+	}
+	return false
+}
+
+// isStuck reports whether bytes have waited in user space for stuckFor without becoming fewer.
+func (sh *Shard) isStuck(s *session.Session, now liveness.Time) bool {
+	n := sh.conns.of(s).OutboundBuffered()
+	if n == 0 {
+		return false
+	}
+	if sh.sweep.stuck == nil {
+		sh.sweep.stuck = make(map[session.ConnID]stuck)
+	}
+	was, known := sh.sweep.stuck[s.ID]
+	if !known || n < was.least {
+		sh.sweep.stuck[s.ID] = stuck{n, now}
+		return false
+	}
+	return now.Sub(was.since) > stuckFor
+}
+
+// dropStuck forgets the connections that are gone or have nothing outbound.
+func (sh *Shard) dropStuck() {
+	for id := range sh.sweep.stuck {
+		if s := sh.slab.Get(id); s == nil || s.State != session.Active || sh.conns.of(s).OutboundBuffered() == 0 {
+			delete(sh.sweep.stuck, id)
+		}
+	}
+}
+
+// sample measures how far the device is behind. With many sessions each pass measures a part of them in turn.
+func (sh *Shard) sample(s *session.Session, now liveness.Time) {
+	stride := 1 + sh.slab.Slots()/sampleMost
+	if (s.ID.Slot()+sh.sweep.pass)%stride != 0 {
+		return
+	}
+	lag := s.Lag()
+	var age time.Duration
+	if s.Sent > s.Acked {
+		age = now.Sub(s.Progress)
+	}
+	sh.core.meter.lag.Update(float64(lag))
+	sh.core.meter.unacked.Update(age.Seconds())
+}
