@@ -29,6 +29,7 @@ type CoreOptions struct {
 	Readers        int // goroutines that read the store; if zero, 8
 	ReadQueue      int // reads that wait; if zero, 16384
 	AuthQueue      int // log-ins that wait for a check; if zero, auth's default
+	Lane           int // deliveries that wait for one loop; if zero, 16384
 	Metrics        *metrics.Set
 	Log            *slog.Logger
 }
@@ -65,6 +66,9 @@ func NewCore(o CoreOptions) (*Core, error) {
 	}
 	if o.ReadQueue == 0 {
 		o.ReadQueue = 16384
+	}
+	if o.Lane == 0 {
+		o.Lane = defaultLane
 	}
 	c := &Core{opts: o, log: o.Log, started: time.Now(), dir: delivery.NewDirectory(), ticks: make(chan struct{})}
 	c.meter = newMeter(o.Metrics)

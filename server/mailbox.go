@@ -6,14 +6,16 @@ import (
 	"lifeline/server/delivery"
 )
 
-// laneCapacity bounds the deliveries waiting for one loop. What comes above it is kept as each user's newest position.
-const laneCapacity = 16384
+// defaultLane bounds the deliveries waiting for one loop. What comes above it is kept as each user's newest position.
+const defaultLane = 16384
 
 // mailbox brings work from other goroutines to one loop, in two lanes. Answers are never refused: each was paid for by a
 // bounded outstanding request. Deliveries are bounded and degrade into the overflow map, which is bounded by the users
 // present; a position in it makes the loop read the store, so nothing is lost.
 type mailbox struct {
-	wake func() // set before the first post that must be heard
+	capacity int // of items. Set at construction.
+
+	wake func() // set before the first post that must be heard. Guarded by mu.
 
 	mu       sync.Mutex
 	answers  []answer          // Guarded by mu.
@@ -38,7 +40,7 @@ func (m *mailbox) deliver(items []delivery.Item) (overflowed int) {
 	m.mu.Lock()
 	for i := range items {
 		it := &items[i]
-		if len(m.items) < laneCapacity {
+		if len(m.items) < m.capacity {
 			m.items = append(m.items, *it)
 			continue
 		}

@@ -66,6 +66,7 @@ func newShard(c *Core, index int) *Shard {
 	sh := &Shard{core: c, index: index, seed: maphash.MakeSeed(), slab: session.NewSlab(index), arena: new(session.Arena),
 		bodies: make(map[uint32]*body), logins: make(map[uint32]*login)}
 	sh.users = session.NewIndex(sh.slab, sh.arena)
+	sh.mail.capacity = c.opts.Lane
 	return sh
 }
 
