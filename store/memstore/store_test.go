@@ -3,7 +3,26 @@ package memstore_test
 import (
 	"testing"
 
+	"lifeline/store"
+	"lifeline/store/memstore"
 	"lifeline/store/storetest"
 )
 
-func TestConformance(t *testing.T) { storetest.Run(t, storetest.Model) }
+// harness opens the model, which is also compared with itself.
+var harness = storetest.Harness{
+	Open: func(_ testing.TB, o storetest.Options) store.Store {
+		return memstore.New(memstore.Options{Sink: o.Sink, Now: o.Now, Queue: o.Queue})
+	},
+	Trim: func(_ testing.TB, s store.Store, user string, upTo uint64) {
+		s.(*memstore.Store).Trim(user, upTo)
+	},
+	TrimConversation: func(_ testing.TB, s store.Store, conversation string, upTo uint64) {
+		s.(*memstore.Store).TrimConversation(conversation, upTo)
+	},
+}
+
+func TestConformance(t *testing.T) {
+	h := harness
+	h.Model = &harness
+	storetest.Run(t, h)
+}

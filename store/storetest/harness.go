@@ -33,6 +33,10 @@ type Harness struct {
 	// Crash opens what a power cut at some moment of the call would have left of s, without closing s first. It
 	// abandons s, which may go on calling its sink and its repliers until Crash returns, and not after that.
 	Crash func(testing.TB, store.Store, Options) store.Store
+
+	// Model is the harness of the store to compare with in lock-step: memstore's. It must be able to trim if this
+	// one is.
+	Model *Harness
 }
 
 // test is one test of the suite.
@@ -64,6 +68,7 @@ func (test test) execute(tb testing.TB, h Harness) {
 	r.verify()
 }
 
+func hasModel(h Harness) bool         { return h.Model != nil }
 func canTrim(h Harness) bool          { return h.Trim != nil && h.TrimConversation != nil }
 func canReopen(h Harness) bool        { return h.Reopen != nil }
 func canReopenAndTrim(h Harness) bool { return canReopen(h) && canTrim(h) }

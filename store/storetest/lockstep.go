@@ -5,28 +5,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"lifeline/store"
-	"lifeline/store/memstore"
 )
 
 var lockstepTests = []test{
-	{name: "Lockstep", run: testLockstep},
-}
-
-// Model is the harness of memstore, which the other stores are compared with.
-var Model = Harness{
-	Open: func(_ testing.TB, o Options) store.Store {
-		return memstore.New(memstore.Options{Sink: o.Sink, Now: o.Now, Queue: o.Queue})
-	},
-	Trim: func(_ testing.TB, s store.Store, user string, upTo uint64) {
-		s.(*memstore.Store).Trim(user, upTo)
-	},
-	TrimConversation: func(_ testing.TB, s store.Store, conversation string, upTo uint64) {
-		s.(*memstore.Store).TrimConversation(conversation, upTo)
-	},
+	{name: "Lockstep", needs: hasModel, run: testLockstep},
 }
 
 // Random commands do the same to a store and to the model. The random numbers are fixed, so a failure comes again.
@@ -57,7 +42,7 @@ func newLockstep(r *rig, seed uint64) *lockstep {
 	c := newClock()
 	l := &lockstep{
 		rig:     newRig(r, r.Harness, c, 0),
-		model:   newRig(r, Model, c, 0),
+		model:   newRig(r, *r.Model, c, 0),
 		random:  rand.New(rand.NewPCG(6, seed)),
 		seed:    seed,
 		users:   names("user", 8),
