@@ -38,6 +38,7 @@ func crash(r *rig, random *rand.Rand) {
 	seen := b.Trace() // what was answered here is promised
 	after := &rig{TB: r, Harness: r.Harness, Recorder: NewRecorder(), clock: r.clock}
 	after.store = r.Crash(r, b.store, Options{Sink: after, Now: r.clock.Now})
+	b.closed = true
 	defer after.close()
 	close(stop)
 	callers.Wait()
@@ -82,7 +83,7 @@ func (r *rig) kept(seen Trace) {
 	r.Helper()
 	var inboxes map[string][]store.Entry
 	r.eventually(func() (err error) {
-		inboxes, err = r.whole(seen)
+		inboxes, err = r.whole(seen, seen.heads())
 		return err
 	})
 	for _, e := range seen.events() {
@@ -95,11 +96,10 @@ func (r *rig) kept(seen Trace) {
 	}
 }
 
-// whole reads every inbox of a trace and follows it: no hole, nothing twice, nothing owed.
-func (r *rig) whole(seen Trace) (map[string][]store.Entry, error) {
+// whole reads every inbox of a trace and follows it: no hole, nothing twice, nothing owed up to the heads.
+func (r *rig) whole(seen Trace, heads map[string]uint64) (map[string][]store.Entry, error) {
 	inboxes := map[string][]store.Entry{}
 	views := map[seat]*view{}
-	heads := map[string]uint64{}
 	for user := range NewReplay(seen).inboxes {
 		for _, e := range r.entries(user) {
 			if e.Pos != uint64(len(inboxes[user]))+1 {
@@ -108,9 +108,6 @@ func (r *rig) whole(seen Trace) (map[string][]store.Entry, error) {
 			inboxes[user] = append(inboxes[user], e)
 			if err := follow(views, user, &store.Event{Kind: e.Kind, Message: e.Message, Membership: e.Membership}); err != nil {
 				return nil, err
-			}
-			if e.Message != nil {
-				heads[e.Message.Conversation] = max(heads[e.Message.Conversation], e.Message.Seq)
 			}
 		}
 	}
@@ -127,6 +124,7 @@ func (r *rig) resend(seen, submitted Trace) {
 		}
 	}
 	sends := map[key]bool{}
+	heads := map[string]uint64{}
 	for tag, s := range submitted.submissions() {
 		send, ok := s.Command.(*store.Send)
 		if !ok {
@@ -137,10 +135,11 @@ func (r *rig) resend(seen, submitted Trace) {
 			r.Errorf("a retry after the crash was answered %+v, before it %+v", a, p)
 		}
 		sends[keyOfSend(send)] = true
+		heads[send.Conversation()] = max(heads[send.Conversation()], a.Seq)
 	}
 	var inboxes map[string][]store.Entry
 	r.eventually(func() (err error) {
-		inboxes, err = r.whole(seen)
+		inboxes, err = r.whole(seen, heads)
 		return err
 	})
 	places := map[key]place{}

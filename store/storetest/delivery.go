@@ -22,11 +22,8 @@ type seat struct{ user, conversation string }
 // to leaving, nothing comes outside, and at the end of the trace nothing is owed.
 func CheckDelivery(t Trace) error {
 	views := map[seat]*view{}
-	heads := map[string]uint64{}
+	heads := t.heads()
 	for _, e := range t.events() {
-		if e.Message != nil {
-			heads[e.Message.Conversation] = max(heads[e.Message.Conversation], e.Message.Seq)
-		}
 		for _, to := range e.To {
 			if err := follow(views, to.User, e); err != nil {
 				return err
@@ -37,6 +34,23 @@ func CheckDelivery(t Trace) error {
 		return err
 	}
 	return changed(t, views)
+}
+
+// heads returns the last Seq of each conversation that an event or an answer told of.
+func (t Trace) heads() map[string]uint64 {
+	heads := map[string]uint64{}
+	submissions := t.submissions()
+	for _, step := range t {
+		if e := step.Event; e != nil && e.Message != nil {
+			heads[e.Message.Conversation] = max(heads[e.Message.Conversation], e.Message.Seq)
+		}
+		if a := step.Answer; a != nil && a.Seq > 0 && submissions[a.Origin.Tag] != nil {
+			if send, ok := submissions[a.Origin.Tag].Command.(*store.Send); ok {
+				heads[send.Conversation()] = max(heads[send.Conversation()], a.Seq)
+			}
+		}
+	}
+	return heads
 }
 
 // follow moves a user's view by one entry.

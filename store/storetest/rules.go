@@ -126,31 +126,81 @@ func CheckSeqs(t Trace) error {
 	return nil
 }
 
-// CheckOutcomes holds S3, S4 and S6: a message comes from the Send that made it, and an answer follows what it tells.
+// CheckOutcomes holds S3, S4 and S6: a message comes from the Send that made it, and an answer follows what it tells,
+// unless that is still owed to a group.
 func CheckOutcomes(t Trace) error {
-	submissions := t.submissions()
-	stored := map[place]*store.Message{}
-	causes := map[uint64]place{} // by tag
+	o := outcomes{t.submissions(), map[place]*store.Message{}, map[uint64]place{}, map[place]*Submission{}}
+	var early []*store.Answer
 	for _, step := range t {
-		if e := step.Event; e != nil && e.Message != nil && stored[at(e.Message)] == nil {
-			s := submissions[e.Origin.Tag]
-			if s == nil || s.Refusal != store.None {
-				return fmt.Errorf("outcomes: %s has no command", describe(e))
-			}
-			if err := cameFrom(e, s.Command); err != nil {
+		if e := step.Event; e != nil && e.Message != nil && o.stored[at(e.Message)] == nil {
+			if err := o.told(e); err != nil {
 				return err
 			}
-			stored[at(e.Message)] = e.Message
-			causes[s.Tag] = at(e.Message)
 		}
 		if a := step.Answer; a != nil {
-			if err := tells(a, submissions[a.Origin.Tag], stored); err != nil {
+			if o.owed(a) {
+				early = append(early, a)
+				continue
+			}
+			if err := o.answered(a); err != nil {
 				return err
 			}
-			if cause, ok := causes[a.Origin.Tag]; ok && (a.Refusal != store.None || a.Seq != cause.seq) {
-				return fmt.Errorf("outcomes: tag %d stored %v and was answered %v, Seq %d", a.Origin.Tag, cause, a.Refusal, a.Seq)
-			}
 		}
+	}
+	for _, a := range early {
+		if err := o.answered(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcomes is what a trace has told so far.
+type outcomes struct {
+	submissions map[uint64]*Submission
+	stored      map[place]*store.Message
+	causes      map[uint64]place      // by tag
+	owing       map[place]*Submission // answered, and not told yet
+}
+
+// told notes the first event of a message.
+func (o *outcomes) told(e *store.Event) error {
+	m := at(e.Message)
+	s := o.submissions[e.Origin.Tag]
+	if e.Origin == (store.Origin{}) {
+		s = o.owing[m] // the store was opened again since, and does not know who asked
+	}
+	if s == nil || s.Refusal != store.None {
+		return fmt.Errorf("outcomes: %s has no command", describe(e))
+	}
+	if err := cameFrom(e, s.Command); err != nil {
+		return err
+	}
+	o.stored[m], o.causes[s.Tag] = e.Message, m
+	return nil
+}
+
+// owed reports whether an answer tells of a message that a group's inboxes have not got yet.
+func (o *outcomes) owed(a *store.Answer) bool {
+	s := o.submissions[a.Origin.Tag]
+	if s == nil || a.Refusal != store.None {
+		return false
+	}
+	send, ok := s.Command.(*store.Send)
+	if !ok || send.ToGroup == "" || o.stored[place{send.ToGroup, a.Seq}] != nil {
+		return false
+	}
+	o.owing[place{send.ToGroup, a.Seq}] = s
+	return true
+}
+
+// answered compares an answer with what was told.
+func (o *outcomes) answered(a *store.Answer) error {
+	if err := tells(a, o.submissions[a.Origin.Tag], o.stored); err != nil {
+		return err
+	}
+	if cause, ok := o.causes[a.Origin.Tag]; ok && (a.Refusal != store.None || a.Seq != cause.seq) {
+		return fmt.Errorf("outcomes: tag %d stored %v and was answered %v, Seq %d", a.Origin.Tag, cause, a.Refusal, a.Seq)
 	}
 	return nil
 }
@@ -161,7 +211,7 @@ func cameFrom(e *store.Event, c store.Command) error {
 	s, ok := c.(*store.Send)
 	if !ok || m.Conversation != s.Conversation() || m.Sender != s.Sender || m.SenderDevice != s.SenderDevice ||
 		!bytes.Equal(m.ClientID, s.ClientID) || !bytes.Equal(m.Payload, s.Payload) || m.State != store.Stored ||
-		e.NoNotify != s.NoNotify || e.Origin != s.Origin {
+		e.NoNotify != s.NoNotify || e.Origin != s.Origin && e.Origin != (store.Origin{}) {
 		return fmt.Errorf("outcomes: %s is not what its command said", describe(e))
 	}
 	for _, to := range e.To {
