@@ -19,7 +19,7 @@ func (f *Ack) Append(dst []byte) []byte {
 
 func (f *Ack) Parse(body []byte) error {
 	*f = Ack{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		if d.tag == 1<<3|wireVarint {
 			f.Pos, f.HasPos = d.num, true

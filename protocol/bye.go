@@ -15,7 +15,7 @@ func (f *Bye) Append(dst []byte) []byte {
 
 func (f *Bye) Parse(body []byte) error {
 	*f = Bye{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		if d.tag == 1<<3|wireVarint {
 			f.Reason = ByeReason(d.num)

@@ -20,11 +20,11 @@ func (f *Close) Append(dst []byte) []byte {
 
 func (f *Close) Parse(body []byte) error {
 	*f = Close{Hosts: f.Hosts[:0]}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
-			d.fail(f.Status.merge(d.data))
+			d.fail(f.Status.merge(d.data()))
 		case 2<<3 | wireBytes:
 			f.Hosts = append(f.Hosts, d.text())
 		}

@@ -53,7 +53,7 @@ func (f *Connack) Append(dst []byte) []byte {
 
 func (f *Connack) Parse(body []byte) error {
 	*f = Connack{Hosts: f.Hosts[:0]}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		f.field(&d)
 	}
@@ -75,13 +75,13 @@ func (f *Connack) field(d *decoder) {
 	case 6<<3 | wireVarint:
 		f.Reset = d.num != 0
 	case 7<<3 | wireBytes:
-		d.fail(f.Heartbeat.merge(d.data))
+		d.fail(f.Heartbeat.merge(d.data()))
 	case 8<<3 | wireVarint:
 		f.PushWindow = uint32(d.num)
 	case 9<<3 | wireVarint:
 		f.PushWindowBytes = uint32(d.num)
 	case 10<<3 | wireBytes:
-		d.fail(f.Limits.merge(d.data))
+		d.fail(f.Limits.merge(d.data()))
 	case 11<<3 | wireVarint:
 		f.Capabilities = d.num
 	case 12<<3 | wireBytes:
@@ -117,7 +117,7 @@ func (l *Limits) append(dst []byte) []byte {
 }
 
 func (l *Limits) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

@@ -60,7 +60,7 @@ func (f *Connect) Append(dst []byte) []byte {
 
 func (f *Connect) Parse(body []byte) error {
 	*f = Connect{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		f.field(&d)
 	}
@@ -88,7 +88,7 @@ func (f *Connect) field(d *decoder) {
 	case 9<<3 | wireVarint:
 		f.Activity = Activity(d.num)
 	case 10<<3 | wireBytes:
-		d.fail(f.Network.merge(d.data))
+		d.fail(f.Network.merge(d.data()))
 	case 11<<3 | wireVarint:
 		f.MaxPayload = uint32(d.num)
 	case 12<<3 | wireBytes:
@@ -133,7 +133,7 @@ func (n *Network) append(dst []byte) []byte {
 }
 
 func (n *Network) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

@@ -7,115 +7,134 @@ import (
 
 const maxFieldNumber = 1<<29 - 1
 
-// decoder walks the fields of one body. After next, tag is the field's number << 3 | wire type, and its value is in num
-// or data. A field that no case names, or that comes with another wire type, is skipped by asking for the next one.
+// decoder walks the fields of one body. After next, tag is the field's number << 3 | wire type; its value is num, or the
+// num bytes before pos. A field that no case names, or that comes with another wire type, is skipped by the next next.
 type decoder struct {
-	rest []byte
+	body []byte
+	pos  int // invariant: 0 <= pos <= len(body); after an error it is len(body)
 	tag  uint32
 	num  uint64
-	data []byte // aliases the body
 	err  error
 }
 
 // next moves to the next field. It is false at the end and after an error.
 func (d *decoder) next() bool {
-	if len(d.rest) == 0 || d.err != nil {
+	body, pos := d.body, d.pos
+	if pos >= len(body) {
 		return false
 	}
-	tag := uint64(d.rest[0])
-	if tag < 0x80 {
-		d.rest = d.rest[1:]
-	} else if tag = d.uvarint(); d.err != nil {
-		return false
+	tag := uint64(body[pos])
+	pos++
+	if tag >= 0x80 {
+		var err error
+		if tag, pos, err = uvarint(body, pos-1); err != nil {
+			return d.fail(err)
+		}
 	}
 	if tag>>3 == 0 || tag>>3 > maxFieldNumber {
 		return d.fail(ErrTag)
 	}
 	d.tag = uint32(tag)
-	switch tag & 7 {
-	case wireVarint:
-		if len(d.rest) > 0 && d.rest[0] < 0x80 {
-			d.num, d.rest = uint64(d.rest[0]), d.rest[1:]
-			return true
+	if wire := tag & 7; wire != wireVarint && wire != wireBytes {
+		return d.fixed(pos)
+	}
+	var num uint64
+	if pos < len(body) && body[pos] < 0x80 {
+		num, pos = uint64(body[pos]), pos+1
+	} else {
+		var err error
+		if num, pos, err = uvarint(body, pos); err != nil {
+			return d.fail(err)
 		}
-		d.num = d.uvarint()
-		return d.err == nil
-	case wireBytes:
-		return d.bytes()
-	case wireFixed64:
-		if len(d.rest) < 8 {
+	}
+	if tag&7 == wireBytes {
+		if num > uint64(len(body)-pos) {
 			return d.fail(ErrTruncated)
 		}
-		d.num, d.rest = binary.LittleEndian.Uint64(d.rest), d.rest[8:]
+		pos += int(num)
+	}
+	d.num, d.pos = num, pos
+	return true
+}
+
+// fixed reads a value of fixed size at pos. No field of ours has four bytes; an unknown one may.
+func (d *decoder) fixed(pos int) bool {
+	rest := d.body[pos:]
+	switch wire := d.tag & 7; {
+	case wire == wireFixed64 && len(rest) >= 8:
+		d.num, d.pos = binary.LittleEndian.Uint64(rest), pos+8
 		return true
-	case wireFixed32: // no field of ours has it; it may be an unknown one
-		if len(d.rest) < 4 {
-			return d.fail(ErrTruncated)
-		}
-		d.rest = d.rest[4:]
+	case wire == wireFixed32 && len(rest) >= 4:
+		d.num, d.pos = uint64(binary.LittleEndian.Uint32(rest)), pos+4
 		return true
+	case wire == wireFixed64 || wire == wireFixed32:
+		return d.fail(ErrTruncated)
 	}
 	return d.fail(ErrTag)
 }
 
-func (d *decoder) bytes() bool {
-	var n uint64
-	if len(d.rest) > 0 && d.rest[0] < 0x80 {
-		n, d.rest = uint64(d.rest[0]), d.rest[1:]
-	} else if n = d.uvarint(); d.err != nil {
-		return false
-	}
-	if n > uint64(len(d.rest)) {
-		return d.fail(ErrTruncated)
-	}
-	d.data, d.rest = d.rest[:n:n], d.rest[n:]
-	return true
-}
-
-func (d *decoder) uvarint() uint64 {
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		if n == 0 && len(d.rest) < binary.MaxVarintLen64 {
-			d.fail(ErrTruncated)
-		} else {
-			d.fail(ErrVarint)
+// uvarint reads a varint at pos, in any of its forms: only the frame's length must be minimal.
+func uvarint(body []byte, pos int) (v uint64, after int, err error) {
+	for shift := 0; pos < len(body); shift += 7 {
+		c := body[pos]
+		pos++
+		if shift == 63 && c > 1 {
+			return 0, 0, ErrVarint
 		}
-		return 0
+		v |= uint64(c&0x7f) << (shift & 63)
+		if c < 0x80 {
+			return v, pos, nil
+		}
 	}
-	d.rest = d.rest[n:]
-	return v
+	return 0, 0, ErrTruncated
 }
 
-// fail keeps the first error; nil changes nothing. It is always false.
+// fail keeps the first error and ends the walk; nil changes nothing. It is always false.
 func (d *decoder) fail(err error) bool {
-	if d.err == nil {
-		d.err = err
+	if err != nil {
+		if d.err == nil {
+			d.err = err
+		}
+		d.pos = len(d.body)
 	}
 	return false
 }
 
-// raw is the field's bytes, nil when empty.
+// data is the field's bytes, aliasing the body.
+func (d *decoder) data() []byte {
+	from := d.pos - int(d.num)
+	return d.body[from:d.pos:d.pos]
+}
+
+// raw is data, nil when empty.
 func (d *decoder) raw() []byte {
-	if len(d.data) == 0 {
+	if d.num == 0 {
 		return nil
 	}
-	return d.data
+	return d.data()
 }
 
-// text is the field's bytes, checked to be UTF-8 [P-3.5].
+// text is raw, checked to be UTF-8 [P-3.5].
 func (d *decoder) text() []byte {
-	if !utf8.Valid(d.data) {
-		d.fail(ErrUTF8)
+	v := d.raw()
+	for _, c := range v {
+		if c >= utf8.RuneSelf {
+			if !utf8.Valid(v) {
+				d.fail(ErrUTF8)
+			}
+			break
+		}
 	}
-	return d.raw()
+	return v
 }
 
-// id16 is the field's bytes, checked to be 16 or none [P-3.6].
+// id16 is raw, checked to be 16 bytes or none [P-3.6].
 func (d *decoder) id16() []byte {
-	if len(d.data) != 0 && len(d.data) != 16 {
+	v := d.raw()
+	if len(v) != 0 && len(v) != 16 {
 		d.fail(ErrIDLength)
 	}
-	return d.raw()
+	return v
 }
 
 // code is the field's number as a Code [P-5.2].

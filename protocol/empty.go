@@ -27,7 +27,7 @@ func (*ProbeAck) AppendText(dst []byte) []byte { return append(dst, "probeack"..
 
 // skipAll reads a body none of whose fields is known.
 func skipAll(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 	}
 	return d.err

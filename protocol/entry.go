@@ -82,29 +82,29 @@ func (e *Entry) append(dst []byte) []byte {
 }
 
 func (e *Entry) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:
 			e.Pos = d.num
 		case 2<<3 | wireBytes:
 			e.become(EntryMessage)
-			d.fail(e.Message.merge(d.data))
+			d.fail(e.Message.merge(d.data()))
 		case 3<<3 | wireBytes:
 			e.become(EntryRecall)
-			d.fail(e.Recall.merge(d.data))
+			d.fail(e.Recall.merge(d.data()))
 		case 4<<3 | wireBytes:
 			e.become(EntryRead)
-			d.fail(e.Read.merge(d.data))
+			d.fail(e.Read.merge(d.data()))
 		case 5<<3 | wireBytes:
 			e.become(EntryReceipt)
-			d.fail(e.Receipt.merge(d.data))
+			d.fail(e.Receipt.merge(d.data()))
 		case 6<<3 | wireBytes:
 			e.become(EntryConversation)
-			d.fail(e.Conversation.merge(d.data))
+			d.fail(e.Conversation.merge(d.data()))
 		case 7<<3 | wireBytes:
 			e.become(EntryVoid)
-			d.fail(e.Void.merge(d.data))
+			d.fail(e.Void.merge(d.data()))
 		}
 	}
 	return d.err

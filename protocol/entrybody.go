@@ -7,7 +7,7 @@ func (r *Recall) append(dst []byte) []byte {
 }
 
 func (r *Recall) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
@@ -33,7 +33,7 @@ func (r *Read) append(dst []byte) []byte {
 }
 
 func (r *Read) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
@@ -57,7 +57,7 @@ func (r *Receipt) append(dst []byte) []byte {
 }
 
 func (r *Receipt) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
@@ -85,7 +85,7 @@ func (c *ConversationRow) append(dst []byte) []byte {
 }
 
 func (c *ConversationRow) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
@@ -111,7 +111,7 @@ func (c *ConversationRow) text(dst []byte) []byte {
 func (v *Void) append(dst []byte) []byte { return appendUint(dst, 1, v.To) }
 
 func (v *Void) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		if d.tag == 1<<3|wireVarint {
 			v.To = d.num

@@ -20,13 +20,13 @@ func (f *Error) Append(dst []byte) []byte {
 
 func (f *Error) Parse(body []byte) error {
 	*f = Error{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:
 			f.ID = d.num
 		case 2<<3 | wireBytes:
-			d.fail(f.Status.merge(d.data))
+			d.fail(f.Status.merge(d.data()))
 		case 3<<3 | wireVarint:
 			f.FrameType = uint32(d.num)
 		}

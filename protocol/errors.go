@@ -19,3 +19,11 @@ var (
 	ErrIDLength  = errors.New("fixed-size id has another length")
 	ErrCodeRange = errors.New("code does not fit 16 bits")
 )
+
+// CodeOf is the code that closes a connection whose bytes gave this error.
+func CodeOf(err error) Code {
+	if errors.Is(err, ErrTooLarge) {
+		return CodeFrameTooLarge
+	}
+	return CodeMalformed
+}

@@ -35,7 +35,7 @@ func (m *Message) appendMiddle(dst []byte) []byte {
 }
 
 func (m *Message) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:

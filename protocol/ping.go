@@ -15,7 +15,7 @@ func (f *Ping) Append(dst []byte) []byte {
 
 func (f *Ping) Parse(body []byte) error {
 	*f = Ping{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		if d.tag == 1<<3|wireVarint {
 			f.EchoAfterS = uint32(d.num)

@@ -30,12 +30,12 @@ func (f *Pong) Append(dst []byte) []byte {
 
 func (f *Pong) Parse(body []byte) error {
 	*f = Pong{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
 			f.HasHeartbeat = true
-			d.fail(f.Heartbeat.merge(d.data))
+			d.fail(f.Heartbeat.merge(d.data()))
 		case 2<<3 | wireVarint:
 			f.Head = d.num
 		}
@@ -59,7 +59,7 @@ func (h *Heartbeat) append(dst []byte) []byte {
 }
 
 func (h *Heartbeat) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

@@ -21,7 +21,7 @@ func (f *Pull) Append(dst []byte) []byte {
 
 func (f *Pull) Parse(body []byte) error {
 	*f = Pull{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

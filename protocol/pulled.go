@@ -46,7 +46,7 @@ func (f *Pulled) appendHead(dst []byte) []byte {
 
 func (f *Pulled) Parse(body []byte) error {
 	*f = Pulled{Gaps: f.Gaps[:0], Messages: f.Messages[:0]}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:
@@ -57,10 +57,10 @@ func (f *Pulled) Parse(body []byte) error {
 			f.Head = d.num
 		case 4<<3 | wireBytes:
 			f.Gaps = append(f.Gaps, Gap{})
-			d.fail(f.Gaps[len(f.Gaps)-1].merge(d.data))
+			d.fail(f.Gaps[len(f.Gaps)-1].merge(d.data()))
 		case 5<<3 | wireBytes:
 			f.Messages = append(f.Messages, Message{})
-			d.fail(f.Messages[len(f.Messages)-1].merge(d.data))
+			d.fail(f.Messages[len(f.Messages)-1].merge(d.data()))
 		case 6<<3 | wireVarint:
 			f.More = d.num != 0
 		}
@@ -84,7 +84,7 @@ func (g *Gap) append(dst []byte) []byte {
 }
 
 func (g *Gap) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

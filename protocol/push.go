@@ -21,12 +21,12 @@ func (f *Push) Append(dst []byte) []byte {
 
 func (f *Push) Parse(body []byte) error {
 	*f = Push{Entries: f.Entries[:0]}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireBytes:
 			f.Entries = append(f.Entries, Entry{})
-			d.fail(f.Entries[len(f.Entries)-1].merge(d.data))
+			d.fail(f.Entries[len(f.Entries)-1].merge(d.data()))
 		case 2<<3 | wireVarint:
 			f.More = d.num != 0
 		}

@@ -17,7 +17,7 @@ func (f *Reauth) Append(dst []byte) []byte {
 
 func (f *Reauth) Parse(body []byte) error {
 	*f = Reauth{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

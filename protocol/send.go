@@ -40,7 +40,7 @@ func (f *Send) Append(dst []byte) []byte {
 
 func (f *Send) Parse(body []byte) error {
 	*f = Send{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:

@@ -24,13 +24,13 @@ func (f *Sendack) Append(dst []byte) []byte {
 
 func (f *Sendack) Parse(body []byte) error {
 	*f = Sendack{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:
 			f.ID = d.num
 		case 2<<3 | wireBytes:
-			d.fail(f.Status.merge(d.data))
+			d.fail(f.Status.merge(d.data()))
 		case 3<<3 | wireVarint:
 			f.Seq = d.num
 		case 4<<3 | wireBytes:

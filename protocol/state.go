@@ -15,7 +15,7 @@ func (f *State) Append(dst []byte) []byte {
 
 func (f *State) Parse(body []byte) error {
 	*f = State{}
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		if d.tag == 1<<3|wireVarint {
 			f.Activity = Activity(d.num)

@@ -21,7 +21,7 @@ func (s *Status) append(dst []byte) []byte {
 }
 
 func (s *Status) merge(body []byte) error {
-	d := decoder{rest: body}
+	d := decoder{body: body}
 	for d.next() {
 		switch d.tag {
 		case 1<<3 | wireVarint:
