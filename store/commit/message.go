@@ -1,0 +1,31 @@
+package commit
+
+import (
+	"encoding/binary"
+
+	"lifeline/store"
+)
+
+// appendMessage appends a message's value; its conversation and Seq are in the key.
+func appendMessage(dst []byte, m *store.Message) []byte {
+	dst = append(append(dst, valueVersion, byte(m.State)), m.ID[:]...)
+	dst = binary.AppendUvarint(dst, uint64(m.Time))
+	dst = appendString(dst, m.Sender)
+	dst = appendString(dst, m.SenderDevice)
+	dst = appendString(dst, m.ClientID)
+	return append(dst, m.Payload...)
+}
+
+// parseMessage fills a message from its value, which it keeps. The caller sets Conversation and Seq.
+func parseMessage(m *store.Message, value []byte) error {
+	f := parse(value)
+	m.State = store.MessageState(f.byte())
+	copy(m.ID[:], f.fixed(uint64(len(m.ID))))
+	m.Time = int64(f.number())
+	m.Sender, m.SenderDevice, m.ClientID = string(f.bytes()), string(f.bytes()), f.bytes()
+	if f.bad || m.State > store.Recalled {
+		return errMalformed
+	}
+	m.Payload = f.rest
+	return nil
+}

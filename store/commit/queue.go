@@ -1,0 +1,90 @@
+package commit
+
+import (
+	"sync"
+
+	"lifeline/store"
+)
+
+// queue holds the commands that wait for the committer, bounded in number and bytes. A command counts until it is in a
+// batch.
+type queue struct {
+	// Set at construction.
+	maxCommands int
+	maxBytes    int
+	wake        chan struct{} // has an item when the committer has something to look at
+
+	// Guarded by mu.
+	mu       sync.Mutex
+	waiting  []any
+	commands int
+	bytes    int
+	closed   bool
+}
+
+func newQueue(maxCommands, maxBytes int) *queue {
+	return &queue{maxCommands: maxCommands, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
+}
+
+// push is refused with Busy when the queue is full; a command always fits into an empty one. The store's own work is
+// never refused with Busy: there is at most one of a kind.
+func (q *queue) push(command any, bytes int, own bool) store.Refusal {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return store.Closed
+	}
+	full := q.commands >= q.maxCommands || q.bytes+bytes > q.maxBytes && q.commands > 0
+	if full && !own {
+		return store.Busy
+	}
+	q.waiting = append(q.waiting, command)
+	q.commands++
+	q.bytes += bytes
+	q.poke()
+	return store.None
+}
+
+// take swaps what waits for an empty slice.
+func (q *queue) take(empty []any) []any {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	taken := q.waiting
+	q.waiting = empty[:0]
+	return taken
+}
+
+// took says that so much is in a batch.
+func (q *queue) took(commands, bytes int) {
+	q.mu.Lock()
+	q.commands -= commands
+	q.bytes -= bytes
+	q.mu.Unlock()
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.poke()
+}
+
+func (q *queue) isClosed() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
+func (q *queue) depth() (commands, bytes int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.commands, q.bytes
+}
+
+// poke makes the committer look.
+func (q *queue) poke() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}

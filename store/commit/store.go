@@ -1,0 +1,232 @@
+package commit
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"lifeline/store"
+)
+
+// Options says how a Store works. The zero value works.
+type Options struct {
+	Sink          store.Sink       // takes what was committed; if nil, nobody does
+	Now           func() time.Time // times of messages, expiry of client ids; if nil, time.Now
+	QueueCommands int              // commands that may wait; if zero, 4096
+	QueueBytes    int              // bytes of them; if zero, 32 MiB
+	Heads         int              // cached heads of conversations, and as many of inboxes; if zero, 65,536
+	Full          func() bool      // asked at each Submit whether the disk is too full for it; if nil, it never is
+	Observe       func(Batch)      // on the committer's goroutine, after each batch
+	Fatal         func(error)      // called once when nothing is known about a batch any more; if nil, logs and exits
+}
+
+// Batch is what one commit was.
+type Batch struct {
+	Commands int
+	Keys     int
+	Bytes    int           // of keys and values
+	Took     time.Duration // in the engine
+}
+
+// Store is a store.Store over an engine. All methods may be called from any goroutine, but Close not from a Sink or a
+// Replier.
+type Store struct {
+	// Set at construction.
+	engine  store.Engine
+	epoch   store.Epoch
+	now     func() time.Time
+	full    func() bool
+	queue   *queue
+	cursors *cursors
+	owed    *owing        // only its total
+	stop    chan struct{} // closed by Close
+	done    chan struct{} // closed when the committer has ended
+
+	closing  sync.Once
+	workers  sync.WaitGroup // the store's own goroutines that submit
+	closeErr error
+	failed   error // set before done is closed
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open starts a store over an engine that [WriteMeta] has written to, and which it closes when it is closed. It reads
+// what the engine owes to inboxes and nothing else.
+func Open(engine store.Engine, o Options) (*Store, error) {
+	meta, ok, err := ReadMeta(engine)
+	if err == nil && !ok {
+		err = errors.New("the store's own record is missing")
+	}
+	if err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	queue := newQueue(o.QueueCommands, o.QueueBytes)
+	s := &Store{
+		engine: engine, epoch: meta.Epoch, now: o.Now, full: o.Full, queue: queue, cursors: newCursors(queue.poke),
+		owed: newOwing(), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	c := &committer{
+		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: s.cursors, owing: s.owed,
+		conversations: newHeads[conversation](o.Heads), inboxes: newHeads[inbox](o.Heads), batch: newBatch(),
+	}
+	var seed [32]byte
+	rand.Read(seed[:])
+	c.ids = mathrand.NewChaCha8(seed)
+	if err := c.resume(); err != nil {
+		return nil, fmt.Errorf("read what is owed: %w", err)
+	}
+	if err := c.readApplied(); err != nil {
+		return nil, fmt.Errorf("read the applied indexes: %w", err)
+	}
+	go s.run(c, o.Fatal)
+	s.workers.Go(s.purgeForever)
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.QueueCommands == 0 {
+		o.QueueCommands = 4096
+	}
+	if o.QueueBytes == 0 {
+		o.QueueBytes = 32 << 20
+	}
+	if o.Heads == 0 {
+		o.Heads = 65536
+	}
+	if o.Full == nil {
+		o.Full = func() bool { return false }
+	}
+	if o.Fatal == nil {
+		o.Fatal = exit
+	}
+	return o
+}
+
+// exit ends the process before it could acknowledge what is not durable.
+func exit(err error) {
+	slog.Error("the store cannot go on; what was not acknowledged may be lost", "error", err)
+	os.Exit(1)
+}
+
+func (s *Store) run(c *committer, fatal func(error)) {
+	defer close(s.done)
+	if err := c.run(); err != nil {
+		s.failed = err
+		s.queue.close()
+		fatal(err)
+	}
+}
+
+// Epoch is of the engine's history.
+func (s *Store) Epoch() store.Epoch { return s.epoch }
+
+// Submit queues a command or refuses it.
+func (s *Store) Submit(command store.Command) store.Refusal {
+	switch c := command.(type) {
+	case *store.Send:
+		if c.ToGroup != "" && s.owed.total.Load() >= maxOwed {
+			return store.Busy
+		}
+	case *store.Members:
+		if s.owed.total.Load() >= maxOwed {
+			return store.Busy
+		}
+	case *store.Forget:
+		return s.cursors.forget(device{c.User, c.Device}, func() store.Refusal { return s.queue.push(c, size(c), false) })
+	}
+	if s.full() {
+		return store.StorageFull
+	}
+	return s.queue.push(command, size(command), false)
+}
+
+// size is what a command counts in the queue, in bytes.
+func size(command any) int {
+	const fixed = 128
+	n := fixed
+	switch c := command.(type) {
+	case *store.Send:
+		n += len(c.Sender) + len(c.SenderDevice) + len(c.ToUser) + len(c.ToGroup) + len(c.ClientID) + len(c.Payload)
+	case *store.Members:
+		for _, user := range c.Add {
+			n += len(user)
+		}
+		for _, user := range c.Remove {
+			n += len(user)
+		}
+	}
+	return n
+}
+
+// Ack notes a device's progress.
+func (s *Store) Ack(a store.Ack) { s.cursors.ack(a) }
+
+// Close commits and answers what is queued, stores the cursors and closes the engine. What is owed to inboxes stays
+// owed. After it reads fail and Acks are ignored.
+func (s *Store) Close() error {
+	s.closing.Do(func() {
+		close(s.stop)
+		s.cursors.close()
+		s.queue.close()
+		<-s.done
+		s.workers.Wait()
+		s.closeErr = errors.Join(s.failed, s.engine.Close())
+	})
+	return s.closeErr
+}
+
+// TrimInbox deletes the entries of a user's inbox up to a Pos. It returns when they are gone, and may take long.
+func (s *Store) TrimInbox(user string, through uint64) error {
+	return s.trim(trim{user: user, through: through})
+}
+
+// TrimConversation deletes the messages of a conversation up to a Seq. It returns when they are gone, and may take long.
+func (s *Store) TrimConversation(name string, through uint64) error {
+	return s.trim(trim{conversation: name, through: through})
+}
+
+func (s *Store) trim(t trim) error {
+	t.done = make(chan struct{}, 1)
+	for t.more = true; t.more; {
+		if err := s.do(&t, t.done); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// do has the committer take a step of the store's own work.
+func (s *Store) do(step any, done <-chan struct{}) error {
+	if r := s.queue.push(step, 0, true); r != store.None {
+		return fmt.Errorf("the store is %v", r)
+	}
+	select {
+	case <-done:
+		return nil
+	case <-s.done:
+		return errors.New("the store has ended")
+	}
+}
+
+// Load is what waits in a store.
+type Load struct {
+	QueueCommands int
+	QueueBytes    int
+	Obligations   int // open ones of all conversations
+	Cursors       int // devices whose progress is not stored yet
+}
+
+// Load is for metrics.
+func (s *Store) Load() Load {
+	commands, bytes := s.queue.depth()
+	return Load{QueueCommands: commands, QueueBytes: bytes, Obligations: int(s.owed.total.Load()), Cursors: s.cursors.size()}
+}
