@@ -5,7 +5,7 @@ var codeTable = []codeInfo{
 	row(CodeBye, "BYE", RetryStop, "The client said goodbye."),
 	row(CodeSilent, "SILENT", RetryNow, "No frame came within the heartbeat and its window; connect again."),
 	after(CodeConnectTimeout, "CONNECT_TIMEOUT", 1_000, 5_000, "No complete Connect came in time; connect again."),
-	row(CodePreauthOverflow, "PREAUTH_OVERFLOW", RetryStop, "More than 4096 bytes came before Connack; send less, or a shorter token."),
+	after(CodePreauthOverflow, "PREAUTH_OVERFLOW", 5_000, 30_000, "More than 4096 bytes came before Connack; send less, or a shorter token."),
 	after(CodeProtocolViolation, "PROTOCOL_VIOLATION", 5_000, 30_000, "The frame breaks a rule of the protocol; report this client's version."),
 	after(CodeMalformed, "MALFORMED", 5_000, 30_000, "The frame cannot be read; report this client's version."),
 	after(CodeFrameTooLarge, "FRAME_TOO_LARGE", 5_000, 30_000, "The frame is longer than Connack allows; send smaller frames."),

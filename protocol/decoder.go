@@ -8,7 +8,8 @@ import (
 const maxFieldNumber = 1<<29 - 1
 
 // decoder walks the fields of one body. After next, tag is the field's number << 3 | wire type; its value is num, or the
-// num bytes before pos. A field that no case names, or that comes with another wire type, is skipped by the next next.
+// num bytes before pos. A field that no case names, or that comes with another wire type, is skipped by the next next
+// [P-3.2]; a field that comes twice is seen twice, so the last one wins [P-3.3].
 type decoder struct {
 	body []byte
 	pos  int // invariant: 0 <= pos <= len(body); after an error it is len(body)

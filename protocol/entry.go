@@ -4,7 +4,7 @@ package protocol
 type EntryKind uint8
 
 const (
-	EntryNone         EntryKind = 0 // a later kind that this package does not know; its Pos counts
+	EntryNone         EntryKind = 0 // a later kind that this package does not know; its Pos counts [P-6.13]
 	EntryMessage      EntryKind = 2
 	EntryRecall       EntryKind = 3
 	EntryRead         EntryKind = 4

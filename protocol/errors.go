@@ -20,7 +20,7 @@ var (
 	ErrCodeRange = errors.New("code does not fit 16 bits")
 )
 
-// CodeOf is the code that closes a connection whose bytes gave this error.
+// CodeOf is the code that closes a connection whose bytes gave this error after Connack [P-1.10].
 func CodeOf(err error) Code {
 	if errors.Is(err, ErrTooLarge) {
 		return CodeFrameTooLarge

@@ -1,7 +1,5 @@
 package protocol
 
-import "bytes"
-
 // Foreign tells what other protocol the first bytes of a connection belong to, 0 when it looks like none. It is asked
 // only when they do not begin with a Connect; a few bytes are enough [P-2.4].
 func Foreign(first []byte) Code {
@@ -22,5 +20,5 @@ func Foreign(first []byte) Code {
 // prefix compares as many bytes as both have, at least two.
 func prefix(b []byte, want string) bool {
 	n := min(len(b), len(want))
-	return n >= 2 && bytes.Equal(b[:n], []byte(want[:n]))
+	return n >= 2 && string(b[:n]) == want[:n]
 }

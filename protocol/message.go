@@ -11,7 +11,7 @@ type Message struct {
 	TimeMs       uint64
 	State        MessageState
 	Payload      []byte
-	HasPayload   bool // false only in the live item to the connection that sent it
+	HasPayload   bool // false only in the live item to the connection that sent it [P-6.14]
 }
 
 func (m *Message) append(dst []byte) []byte {

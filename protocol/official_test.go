@@ -143,7 +143,7 @@ func presenceCounts(field protoreflect.FieldDescriptor) bool {
 	return field.FullName() == "lifeline.v1.Pong.heartbeat" || field.ContainingOneof() != nil
 }
 
-// officialText is the text form of a message, made from the schema alone [P-7.1 to P-7.3].
+// officialText is the text form of a message, made from the schema alone [P-7.1 to P-7.4].
 func officialText(m protoreflect.Message, space bool) string {
 	var out strings.Builder
 	fields := m.Descriptor().Fields()

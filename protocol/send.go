@@ -14,7 +14,7 @@ type Send struct {
 	ID        uint64
 	To        Recipient
 	ToID      []byte // of the user or the group
-	ClientID  []byte // 1 to 64 bytes, kept through every retry
+	ClientID  []byte // 1 to 64 bytes, kept through every retry [P-6.16]
 	Payload   []byte
 	NoNotify  bool
 	SkipOrder bool

@@ -3,7 +3,7 @@ package protocol
 import "strconv"
 
 // The functions below append one field of the text form: a space unless the field is the first inside braces, the
-// name, '=', the value. Fields with a zero value are left out [P-7.2].
+// name, '=', the value [P-7.1]. Fields with a zero value are left out [P-7.2].
 
 const lowerHex = "0123456789abcdef"
 
@@ -90,7 +90,7 @@ func textString(dst []byte, name string, v []byte) []byte {
 	return quote(textName(dst, name), v)
 }
 
-// textSize stands for bytes that logs must not hold.
+// textSize stands for bytes that logs must not hold [P-7.4].
 func textSize(dst []byte, name string, v []byte) []byte {
 	if len(v) == 0 {
 		return dst
@@ -103,7 +103,7 @@ func textSizeAlways(dst []byte, name string, v []byte) []byte {
 	return append(dst, '>')
 }
 
-// quote writes bytes 0x20 to 0x7E as they are, but '"' and '\' and every other byte as \x and two digits.
+// quote writes bytes 0x20 to 0x7E as they are, but '"' and '\' and every other byte as \x and two digits [P-7.4].
 func quote(dst, v []byte) []byte {
 	dst = append(dst, '"')
 	for _, c := range v {

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"slices"
 	"time"
 
@@ -145,17 +144,20 @@ func final(s *protocol.Status) bool {
 	return false
 }
 
-// expired takes out what has waited too long, except what is in flight and may have been stored.
-func (s *sender) expired(now time.Time) []*Outgoing {
-	var out []*Outgoing
-	s.queue = slices.DeleteFunc(s.queue, func(p *pending) bool {
-		if p.id != 0 || now.Sub(p.message.Created) < expiry {
-			return false
+// expired takes out, one by one, the oldest message that waits if it has waited too long. What is in flight stays: it may
+// have been stored.
+func (s *sender) expired(now time.Time) *Outgoing {
+	for i, p := range s.queue {
+		if p.id != 0 {
+			continue
 		}
-		out = append(out, p.message)
-		return true
-	})
-	return out
+		if now.Sub(p.message.Created) < expiry {
+			return nil
+		}
+		s.queue = slices.Delete(s.queue, i, i+1)
+		return p.message
+	}
+	return nil
 }
 
 // due is when next or expired has something to do that it has not now; zero: not known.
@@ -202,5 +204,3 @@ func (m *Outgoing) fault() error {
 	}
 	return nil
 }
-
-func sameClientID(a, b *Outgoing) bool { return bytes.Equal(a.ClientID, b.ClientID) }

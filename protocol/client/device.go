@@ -1,0 +1,80 @@
+package client
+
+import (
+	"time"
+
+	"lifeline/protocol"
+)
+
+// suspendedMost is how long an iOS app may have been suspended for its connection to be trusted.
+const suspendedMost = 30 * time.Second
+
+// setActivity takes what the app says of itself.
+func (l *loop) setActivity(now time.Time, a protocol.Activity) {
+	before := l.activity
+	l.activity = a
+	slept := time.Duration(0)
+	if !l.suspended.IsZero() {
+		slept = now.Sub(l.suspended)
+	}
+	l.suspended = time.Time{}
+	if a == protocol.Suspending {
+		l.suspended = now
+	}
+	switch {
+	case a == before:
+	case l.session != nil && l.c.o.Platform == protocol.IOS && slept > suspendedMost:
+		l.abandon(now, SceneForeground, errSuspended)
+	case l.session != nil:
+		l.sendState(now)
+	case a == protocol.Foreground:
+		l.hurry(now, SceneForeground)
+	}
+}
+
+func (l *loop) sendState(now time.Time) {
+	l.send(now, &protocol.State{Activity: l.activity})
+	l.session.heartbeat.ask(now)
+}
+
+// networkChanged leaves a connection that belongs to another network, and tries at once.
+func (l *loop) networkChanged(now time.Time, n protocol.Network) {
+	l.network, l.lost = n, false
+	if l.session != nil {
+		l.abandon(now, SceneNetwork, errNetwork)
+		return
+	}
+	if l.attempt != nil {
+		l.attempt.cancel()
+		l.attempt = nil
+		l.cause = errNetwork
+	}
+	l.hurry(now, SceneNetwork)
+}
+
+func (l *loop) networkLost(time.Time) {
+	l.lost = true
+	if l.session == nil && l.attempt == nil {
+		l.report(Status{State: Waiting, Cause: l.cause})
+	}
+}
+
+// abandon leaves the connection for a new one.
+func (l *loop) abandon(now time.Time, scene Scene, why error) {
+	s := l.session
+	s.connection.close()
+	l.session = nil
+	l.plan = l.backoff.ended(now, ending{online: true, lasted: now.Sub(s.since)}, background(l.activity))
+	l.cause = why
+	l.hurry(now, scene)
+}
+
+// hurry brings the next try forward.
+func (l *loop) hurry(now time.Time, scene Scene) {
+	if l.leaving != nil || l.ended || l.attempt != nil {
+		return
+	}
+	l.begin(now, scene)
+	l.plan = l.backoff.hurry(now, l.plan)
+	l.report(Status{State: Waiting, Next: l.nextTry(), Cause: l.cause})
+}
