@@ -60,6 +60,19 @@ func testCloseAnswers(r *rig) {
 	}
 	closed := make(chan error, 1)
 	go func() { closed <- r.store.Close() }()
+	r.eventually(func() error { // until Close has begun
+		answer := r.submit(r.direct("ann", "bob", "queued"))
+		select {
+		case a := <-answer:
+			if a.Refusal == store.Closed {
+				return nil
+			}
+			return fmt.Errorf("Submit gave %v while the store was closing", a.Refusal)
+		default:
+			answers = append(answers, answer)
+			return fmt.Errorf("Close has begun and Submit still takes commands")
+		}
+	})
 	r.Release()
 	if err := await(r, closed); err != nil {
 		r.Fatalf("close: %v", err)

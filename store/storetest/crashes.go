@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -96,8 +97,10 @@ func (r *rig) kept(seen Trace) {
 	}
 }
 
-// whole reads every inbox of a trace and follows it: no hole, nothing twice, nothing owed up to the heads.
-func (r *rig) whole(seen Trace, heads map[string]uint64) (map[string][]store.Entry, error) {
+// whole reads every inbox of a trace and follows it: no hole, nothing twice, nothing owed up to the promised heads and
+// up to what any inbox holds.
+func (r *rig) whole(seen Trace, promised map[string]uint64) (map[string][]store.Entry, error) {
+	heads := maps.Clone(promised)
 	inboxes := map[string][]store.Entry{}
 	views := map[seat]*view{}
 	for user := range NewReplay(seen).inboxes {
@@ -108,6 +111,9 @@ func (r *rig) whole(seen Trace, heads map[string]uint64) (map[string][]store.Ent
 			inboxes[user] = append(inboxes[user], e)
 			if err := follow(views, user, &store.Event{Kind: e.Kind, Message: e.Message, Membership: e.Membership}); err != nil {
 				return nil, err
+			}
+			if e.Message != nil {
+				heads[e.Message.Conversation] = max(heads[e.Message.Conversation], e.Message.Seq)
 			}
 		}
 	}

@@ -63,7 +63,6 @@ func Run(t *testing.T, h Harness) {
 // execute runs a test on a new store and then holds all that was seen against the rules.
 func (test test) execute(tb testing.TB, h Harness) {
 	r := newRig(tb, h, newClock(), test.queue)
-	defer r.close()
 	test.run(r)
 	r.verify()
 }

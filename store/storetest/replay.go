@@ -169,7 +169,7 @@ func (r *Replay) CheckHistory(read store.HistoryRead, page store.HistoryPage) er
 		return fmt.Errorf("history %+v: %d messages of %d bytes are above the limits", read, len(page.Messages), payload(page.Messages))
 	}
 	if page.More && !l.full(read, page, end+1) {
-		return fmt.Errorf("history %+v: the page ends with %d although message %d fits", read, end, end+1)
+		return fmt.Errorf("history %+v: the page ends with %d although Seq %d fits", read, end, end+1)
 	}
 	return nil
 }

@@ -46,9 +46,14 @@ type rig struct {
 	client atomic.Uint64 // last client id given out
 }
 
+// newRig opens a store, which is closed at the end of the test.
 func newRig(tb testing.TB, h Harness, c *clock, queue int) *rig {
 	r := &rig{TB: tb, Harness: h, Recorder: NewRecorder(), clock: c}
 	r.store = h.Open(tb, Options{Sink: r, Now: c.Now, Queue: queue})
+	tb.Cleanup(func() {
+		r.Release()
+		r.close()
+	})
 	return r
 }
 
@@ -236,6 +241,7 @@ func (r *rig) trimConversation(conversation string, upTo uint64) {
 
 // reopen closes the store and opens its data again.
 func (r *rig) reopen() {
+	r.Reopened() // before, since the store may pay what it owes as soon as it is open
 	r.store = r.Reopen(r, r.store, Options{Sink: r, Now: r.clock.Now})
 }
 

@@ -127,11 +127,18 @@ func CheckSeqs(t Trace) error {
 }
 
 // CheckOutcomes holds S3, S4 and S6: a message comes from the Send that made it, and an answer follows what it tells,
-// unless that is still owed to a group.
+// unless that is still owed to a large group.
 func CheckOutcomes(t Trace) error {
-	o := outcomes{t.submissions(), map[place]*store.Message{}, map[uint64]place{}, map[place]*Submission{}}
+	o := outcomes{
+		submissions: t.submissions(),
+		large:       t.large(),
+		stored:      map[place]*store.Message{},
+		causes:      map[uint64]place{},
+		owing:       map[place]*Submission{},
+	}
 	var early []*store.Answer
 	for _, step := range t {
+		o.reopened = o.reopened || step.Reopened
 		if e := step.Event; e != nil && e.Message != nil && o.stored[at(e.Message)] == nil {
 			if err := o.told(e); err != nil {
 				return err
@@ -157,18 +164,39 @@ func CheckOutcomes(t Trace) error {
 
 // outcomes is what a trace has told so far.
 type outcomes struct {
-	submissions map[uint64]*Submission
+	submissions map[uint64]*Submission // by tag
+	large       map[string]bool        // groups that may owe
 	stored      map[place]*store.Message
 	causes      map[uint64]place      // by tag
 	owing       map[place]*Submission // answered, and not told yet
+	reopened    bool
+}
+
+// largeGroup is the number of members above which a group's entries may come later than the answer.
+const largeGroup = 200
+
+// large returns the groups that ever had so many members, counting those who left.
+func (t Trace) large() map[string]bool {
+	members := map[string]map[string]bool{}
+	large := map[string]bool{}
+	for _, c := range t.accepted() {
+		if members[c.Group] == nil {
+			members[c.Group] = map[string]bool{}
+		}
+		for _, user := range c.Add {
+			members[c.Group][user] = true
+		}
+		large[c.Group] = len(members[c.Group]) > largeGroup
+	}
+	return large
 }
 
 // told notes the first event of a message.
 func (o *outcomes) told(e *store.Event) error {
 	m := at(e.Message)
 	s := o.submissions[e.Origin.Tag]
-	if e.Origin == (store.Origin{}) {
-		s = o.owing[m] // the store was opened again since, and does not know who asked
+	if o.reopened && e.Origin == (store.Origin{}) {
+		s = o.owing[m] // the store does not know any more who asked
 	}
 	if s == nil || s.Refusal != store.None {
 		return fmt.Errorf("outcomes: %s has no command", describe(e))
@@ -180,14 +208,14 @@ func (o *outcomes) told(e *store.Event) error {
 	return nil
 }
 
-// owed reports whether an answer tells of a message that a group's inboxes have not got yet.
+// owed reports whether an answer tells of a message that a large group's inboxes have not got yet.
 func (o *outcomes) owed(a *store.Answer) bool {
 	s := o.submissions[a.Origin.Tag]
 	if s == nil || a.Refusal != store.None {
 		return false
 	}
 	send, ok := s.Command.(*store.Send)
-	if !ok || send.ToGroup == "" || o.stored[place{send.ToGroup, a.Seq}] != nil {
+	if !ok || !o.large[send.ToGroup] || o.stored[place{send.ToGroup, a.Seq}] != nil {
 		return false
 	}
 	o.owing[place{send.ToGroup, a.Seq}] = s

@@ -18,6 +18,7 @@ type Step struct {
 	Event     *store.Event
 	Answer    *store.Answer
 	Trimmed   *Trimming
+	Reopened  bool // the store was closed and opened again
 }
 
 // Submission is a command and what Submit said to it.
@@ -65,12 +66,14 @@ func (r *Recorder) Hold() {
 	r.held = make(chan struct{})
 }
 
-// Release ends Hold.
+// Release ends Hold, if there was one.
 func (r *Recorder) Release() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	close(r.held)
-	r.held = nil
+	if r.held != nil {
+		close(r.held)
+		r.held = nil
+	}
 }
 
 // Committed records events.
@@ -104,6 +107,13 @@ func (r *Recorder) Trimmed(t Trimming) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.trace = append(r.trace, Step{Trimmed: &t})
+}
+
+// Reopened records that the store was opened again.
+func (r *Recorder) Reopened() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace = append(r.trace, Step{Reopened: true})
 }
 
 // Submit submits a command under a tag of its own. The answer comes on the channel, the refusal at admission too.
