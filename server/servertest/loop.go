@@ -104,4 +104,3 @@ func (c *conn) closeHere(err error) {
 	defer c.client.mu.Unlock()
 	c.client.eofLocked()
 }
-

@@ -193,3 +193,6 @@ func (c *Client) Ack(pos uint64) {
 
 // Idle lets virtual time pass.
 func Idle(d time.Duration) { <-time.After(d) }
+
+// Gauge returns a gauge's value by its full name.
+func (n *Node) Gauge(name string) float64 { return n.Set.GetOrCreateGauge(name, nil).Get() }
