@@ -89,6 +89,16 @@ func testCloseAnswers(r *rig) {
 	if err := r.store.Close(); err != nil {
 		r.Fatalf("second close: %v", err)
 	}
+	r.ack("bob", "phone", 1)
+	if s, err := r.store.Start("bob", "phone"); err == nil {
+		r.Errorf("a closed store read %+v", s)
+	}
+	if page, err := r.store.Inbox(store.InboxRead{User: "bob", From: 1, Max: 1, MaxBytes: 1}); err == nil {
+		r.Errorf("a closed store read %+v", page)
+	}
+	if page, err := r.store.History(store.HistoryRead{User: "bob", Conversation: "tram", From: 1, To: 1, MaxBytes: 1}); err == nil {
+		r.Errorf("a closed store read %+v", page)
+	}
 }
 
 // S1, S2: each command that races with Close is taken and answered, or refused.

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"sync"
 	"testing"
 
@@ -59,6 +60,39 @@ func (d *durable) Submit(c store.Command) store.Refusal {
 		return store.Closed
 	}
 	return d.Store.Submit(c)
+}
+
+var errDoorClosed = errors.New("the door is closed")
+
+// open returns an error when the door is closed.
+func (d *durable) open() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return errDoorClosed
+	}
+	return nil
+}
+
+func (d *durable) Start(user, device string) (store.Start, error) {
+	if err := d.open(); err != nil {
+		return store.Start{}, err
+	}
+	return d.Store.Start(user, device)
+}
+
+func (d *durable) Inbox(r store.InboxRead) (store.InboxPage, error) {
+	if err := d.open(); err != nil {
+		return store.InboxPage{}, err
+	}
+	return d.Store.Inbox(r)
+}
+
+func (d *durable) History(r store.HistoryRead) (store.HistoryPage, error) {
+	if err := d.open(); err != nil {
+		return store.HistoryPage{}, err
+	}
+	return d.Store.History(r)
 }
 
 // Close waits until what is queued has been answered.

@@ -48,8 +48,8 @@ type test struct {
 }
 
 // tests lists the suite, in the order of docs/store.md.
-var tests = slices.Concat(admissionTests, appendTests, dedupTests, memberTests, largeGroupTests, readTests, cursorTests,
-	trimTests, restartTests, crashTests, lockstepTests)
+var tests = slices.Concat(admissionTests, appendTests, dedupTests, memberTests, largeGroupTests, readTests, concurrentReadTests,
+	cursorTests, trimTests, restartTests, crashTests, lockstepTests)
 
 // Run runs every test that the harness has the capabilities for.
 func Run(t *testing.T, h Harness) {

@@ -332,6 +332,15 @@ var lies = []lie{
 		}
 		return []store.Event{e}
 	})},
+	{name: "mixes two moments in a page", caughtBy: "ReadsWhileWriting", open: func(l *liar) {
+		var heads memory[string, uint64]
+		l.inbox = func(r store.InboxRead, page store.InboxPage) store.InboxPage {
+			if before, ok := heads.swap(r.User, page.Head); ok && len(page.Entries) > 0 {
+				page.Head = before
+			}
+			return page
+		}
+	}},
 	{name: "has an entry for everybody", caughtBy: "InboxOfNobody", open: func(l *liar) {
 		l.inbox = func(_ store.InboxRead, page store.InboxPage) store.InboxPage {
 			page.Head = max(page.Head, 1)
