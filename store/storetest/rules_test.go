@@ -21,11 +21,9 @@ func story(t *testing.T) Trace {
 	r.must(r.group("ann", "tram", "two"))
 	r.must(r.direct("bob", "ann", "hello yourself"))
 	r.close()
-	r.Call(r.direct("ann", "bob", "too late"))
+	await(t, r.submit(r.direct("ann", "bob", "too late")))
 	return r.Trace()
 }
-
-func (r *rig) Call(c store.Command) store.Answer { return await(r, r.submit(c)) }
 
 // mutable copies a trace so far that events, answers and what they point to can be changed.
 func (t Trace) mutable() Trace {
