@@ -32,6 +32,7 @@ type outcome struct {
 	rest       []protocol.Frame // what came behind Connack
 	status     protocol.Status  // of the server's Close
 	hosts      [][]byte         // of the server's Close
+	noToken    bool             // the app had none
 	err        error
 }
 
@@ -39,7 +40,7 @@ type outcome struct {
 func (a *attempt) run(ctx context.Context) outcome {
 	token, err := a.o.Token(ctx, a.renew)
 	if err != nil {
-		return outcome{attempt: a, err: fmt.Errorf("get a token: %w", err)}
+		return outcome{attempt: a, noToken: true, err: fmt.Errorf("get a token: %w", err)}
 	}
 	c, err := a.dial(ctx)
 	if err != nil {

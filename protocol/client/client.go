@@ -61,7 +61,9 @@ func (c *Client) Run(ctx context.Context) error {
 		return err
 	}
 	err = l.run(ctx)
-	c.end(l, err)
+	l.shut()
+	c.end(l)
+	l.report(Status{State: Stopped, Cause: err})
 	return err
 }
 
@@ -79,17 +81,28 @@ func (c *Client) begin(ctx context.Context) (*loop, error) {
 	return newLoop(ctx, c, progress, known), nil
 }
 
-// end does what was still asked of the loop and lets go of what it owned.
-func (c *Client) end(l *loop, cause error) {
+// end has the loop read the mail that is left, and lets the next one begin.
+func (c *Client) end(l *loop) {
+	for mail := c.lastMail(); len(mail) > 0; mail = c.lastMail() {
+		for _, f := range mail {
+			f(l)
+		}
+	}
+	for len(l.pulls.queue) > 0 {
+		l.pulls.finish(ErrStopped)
+	}
+}
+
+// lastMail returns mail, or none when there will be none any more.
+func (c *Client) lastMail() []func(*loop) {
 	c.mu.Lock()
-	c.running = false
+	defer c.mu.Unlock()
 	mail := c.mail
 	c.mail = nil
-	c.mu.Unlock()
-	for _, f := range mail {
-		f(l)
+	if len(mail) == 0 {
+		c.running = false
 	}
-	l.end(cause)
+	return mail
 }
 
 // post has the loop call f soon. It is false when there is no loop.
@@ -139,7 +152,7 @@ func (c *Client) Send(m *Outgoing) (clientID []byte, err error) {
 		m.Created = time.Now()
 	}
 	if err := c.o.Outbox.Add(m); err != nil {
-		c.release(1)
+		c.release()
 		return nil, fmt.Errorf("put into the outbox: %w", err)
 	}
 	c.mu.Lock()
@@ -160,10 +173,10 @@ func (c *Client) reserve() bool {
 	return true
 }
 
-func (c *Client) release(n int) {
+func (c *Client) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting -= n
+	c.waiting--
 }
 
 // Status returns where the client stands now.

@@ -16,6 +16,7 @@ import (
 const (
 	readBuffer = 32 << 10
 	frameMost  = protocol.PayloadCeiling + protocol.FrameOverhead
+	lingering  = 2 * time.Second // after a failed write
 )
 
 // connection owns one net.Conn and the two goroutines that read and write it. Its methods may be called from any
@@ -28,7 +29,8 @@ type connection struct {
 	done   chan struct{} // closed by close
 	ending sync.Once
 
-	heard atomic.Int64 // Unix nanoseconds when bytes last came
+	began time.Time
+	heard atomic.Int64 // when bytes last came, since began
 
 	mu  sync.Mutex
 	out []byte // to be written. Guarded by mu.
@@ -36,8 +38,8 @@ type connection struct {
 }
 
 func newConnection(conn net.Conn) *connection {
-	c := &connection{conn: conn, frames: make(chan []protocol.Frame), wake: make(chan struct{}, 1), done: make(chan struct{})}
-	c.heard.Store(time.Now().UnixNano())
+	c := &connection{conn: conn, began: time.Now(), frames: make(chan []protocol.Frame), wake: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	go c.read()
 	go c.write()
 	return c
@@ -69,7 +71,7 @@ func (c *connection) lost() error {
 	return c.err
 }
 
-func (c *connection) heardAt() time.Time { return time.Unix(0, c.heard.Load()) }
+func (c *connection) heardAt() time.Time { return c.began.Add(time.Duration(c.heard.Load())) }
 
 func (c *connection) write() {
 	var buf []byte
@@ -83,7 +85,8 @@ func (c *connection) write() {
 		buf, c.out = c.out, buf[:0]
 		c.mu.Unlock()
 		if _, err := c.conn.Write(buf); err != nil {
-			c.close() // the reader reports it
+			// The server's Close may be on its way: the reader takes what there is and reports the end.
+			_ = c.conn.SetReadDeadline(time.Now().Add(lingering))
 			return
 		}
 	}
@@ -115,7 +118,7 @@ type heedful struct{ c *connection }
 func (h heedful) Read(p []byte) (int, error) {
 	n, err := h.c.conn.Read(p)
 	if n > 0 {
-		h.c.heard.Store(time.Now().UnixNano())
+		h.c.heard.Store(int64(time.Since(h.c.began)))
 	}
 	return n, err
 }

@@ -47,7 +47,7 @@ func (l *loop) networkChanged(now time.Time, n protocol.Network) {
 	if l.attempt != nil {
 		l.attempt.cancel()
 		l.attempt = nil
-		l.cause = errNetwork
+		l.plan, l.cause = l.backoff.ended(now, ending{}, background(l.activity)), errNetwork
 	}
 	l.hurry(now, SceneNetwork)
 }

@@ -17,6 +17,7 @@ var (
 	errRecipient   = errors.New("a message needs a user or a group to go to, and not both")
 	errRecipientID = errors.New("the recipient's id is not valid: 1 to 64 bytes of UTF-8 without control characters")
 	errClientID    = errors.New("the client id is longer than 64 bytes")
+	errPayload     = errors.New("the payload is longer than any server takes (60 KiB)")
 )
 
 // Faults of the line. Each ends a connection, never the client.

@@ -6,9 +6,9 @@ import "lifeline/protocol"
 type verdict uint8
 
 const (
-	admit verdict = iota // it is the next one
-	repeat               // it came before
-	hole                 // entries are missing before it: the connection is not to be trusted
+	admit  verdict = iota // it is the next one
+	repeat                // it came before
+	hole                  // entries are missing before it: the connection is not to be trusted
 )
 
 // gate lets entries pass in the order of their Pos, each once and without holes. It outlives connections, for what it

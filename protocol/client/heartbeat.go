@@ -32,7 +32,7 @@ type heartbeat struct {
 	asked    time.Time     // when the first of them was asked for
 	deadline time.Time     // for any sign of life
 	retried  bool
-	blurred  bool // more than one is owed, so none can be timed
+	blurred  bool          // more than one is owed, so none can be timed
 	srtt     time.Duration // 0: not measured
 }
 

@@ -211,11 +211,12 @@ func (l *loop) tried(now time.Time, o outcome) {
 		l.online(now, &o)
 		return
 	}
-	if o.status.Code == 0 {
+	if o.status.Code == 0 && !o.noToken {
 		l.hosts.failed()
 	}
 	l.hosts.moved(o.hosts)
 	l.offline(now, ending{status: o.status}, o.err)
+	l.plan.renew = l.plan.renew || o.noToken && o.attempt.renew
 }
 
 // online opens the session and treats what came behind Connack.
@@ -307,7 +308,6 @@ func (l *loop) removeGone() {
 	if len(l.gone) == 0 {
 		return
 	}
-	l.c.release(len(l.gone))
 	if err := l.c.o.Outbox.Remove(l.gone); err != nil {
 		l.fail(fmt.Errorf("remove from the outbox: %w", err))
 	}
@@ -325,18 +325,14 @@ func (l *loop) report(s Status) {
 	l.c.o.OnStatus(s)
 }
 
-// end lets go of everything. Run's caller may start again when it has returned.
-func (l *loop) end(cause error) {
+// shut ends everything that the loop has started, and waits for it. Mail may still come.
+func (l *loop) shut() {
 	l.receiver.stop()
 	l.cancel()
 	if l.session != nil {
 		l.session.connection.close()
+		l.session = nil
 	}
 	l.helpers.Wait()
 	<-l.receiver.ended
-	for len(l.pulls.queue) > 0 {
-		l.pulls.finish(ErrStopped)
-	}
-	l.c.sender.connected(0)
-	l.report(Status{State: Stopped, Cause: cause})
 }

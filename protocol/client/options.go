@@ -41,9 +41,9 @@ type Options struct {
 	// is stored when it returns nil. Called by the goroutine of OnMessage.
 	OnReset func(ctx context.Context, r Reset) error
 
-	OnSent      func(s Sent)                         // loop
-	OnStatus    func(s Status)                       // loop
-	OnReceiving func(a Arrival)                      // loop
+	OnSent      func(s Sent)                          // loop
+	OnStatus    func(s Status)                        // loop
+	OnReceiving func(a Arrival)                       // loop
 	Trace       func(sent bool, frame protocol.Frame) // loop and tries: every frame, in order per connection
 
 	// Dial opens a connection; if nil, a net.Dialer does.

@@ -197,10 +197,12 @@ func (m *Outgoing) fault() error {
 	switch {
 	case (m.ToUser == "") == (m.ToGroup == ""):
 		return errRecipient
-	case !protocol.ValidID([]byte(m.ToUser+m.ToGroup)):
+	case !protocol.ValidID([]byte(m.ToUser + m.ToGroup)):
 		return errRecipientID
 	case len(m.ClientID) > protocol.MaxIDBytes:
 		return errClientID
+	case len(m.Payload) > protocol.PayloadCeiling:
+		return errPayload
 	}
 	return nil
 }

@@ -13,6 +13,8 @@ type session struct {
 	since      time.Time
 	serverLead time.Duration // the server's clock minus ours
 	window     int           // entries that the server may have in flight
+	// A frame with a larger payload would end the connection, again and again.
+	payloadMost int
 
 	heartbeat heartbeat
 	acks      acks
@@ -22,16 +24,17 @@ type session struct {
 	fault     error // why we give the connection up
 }
 
-// newSession opens a session. resets is how many there were, with this one if it is one.
+// newSession opens a session.
 func (l *loop) newSession(now time.Time, o *outcome) *session {
 	f := o.connack
 	s := &session{
-		connection: o.connection,
-		since:      now,
-		serverLead: unixMilli(f.ServerTimeMs).Sub(now),
-		window:     int(f.PushWindow),
-		heartbeat:  heartbeat{random: l.c.random},
-		renewal:    renewal{random: l.c.random},
+		connection:  o.connection,
+		since:       now,
+		serverLead:  unixMilli(f.ServerTimeMs).Sub(now),
+		window:      int(f.PushWindow),
+		payloadMost: int(f.Limits.MaxPayload),
+		heartbeat:   heartbeat{random: l.c.random},
+		renewal:     renewal{random: l.c.random},
 		acks: acks{
 			delay:     time.Duration(f.Limits.AckDelayMs) * time.Millisecond,
 			every:     max(1, uint64(f.Limits.AckEvery)),
@@ -105,6 +108,7 @@ func (l *loop) frame(now time.Time, f protocol.Frame) {
 func (l *loop) pushed(now time.Time, f *protocol.Push) {
 	s := l.session
 	s.heartbeat.sent(now) // an Ack follows
+	before := l.gate
 	fresh := make([]received, 0, len(f.Entries))
 	for i := range f.Entries {
 		e := &f.Entries[i]
@@ -114,7 +118,7 @@ func (l *loop) pushed(now time.Time, f *protocol.Push) {
 		case repeat:
 			l.receiver.addDuplicates(1)
 		case hole:
-			s.fault = errHole
+			l.gate, s.fault = before, errHole
 			return
 		}
 		s.acks.came(now, lastPos(e))
@@ -123,7 +127,7 @@ func (l *loop) pushed(now time.Time, f *protocol.Push) {
 		return
 	}
 	if !l.receiver.add(fresh, 4*max(s.window, batchMost)) {
-		s.fault = errOverrun
+		l.gate, s.fault = before, errOverrun
 	}
 }
 
@@ -142,6 +146,7 @@ func (l *loop) sendacked(now time.Time, f *protocol.Sendack) {
 // settled takes a message out of the outbox and tells the app.
 func (l *loop) settled(sent Sent) {
 	l.gone = append(l.gone, sent.Message.ClientID)
+	l.c.release()
 	l.c.o.OnSent(sent)
 }
 
@@ -181,6 +186,10 @@ func (l *loop) sendDue(now time.Time) {
 	for p := l.c.sender.next(now); p != nil; p = l.c.sender.next(now) {
 		id := s.id()
 		l.c.sender.sent(p, id)
+		if len(p.message.Payload) > s.payloadMost {
+			l.sendacked(now, &protocol.Sendack{ID: id, Status: protocol.CodePayloadTooLarge.Status()})
+			continue
+		}
 		l.send(now, p.message.frame(id, p.skipOrder))
 	}
 	if q := l.pulls.next(now); q != nil {

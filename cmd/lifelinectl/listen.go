@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"lifeline/protocol"
+	"lifeline/protocol/client"
+)
+
+func newListen(around surroundings) *cobra.Command {
+	l := &listen{around: around}
+	cmd := &cobra.Command{
+		Use:   "listen",
+		Short: "Print the messages that a device receives, one a line",
+		Long: `listen is a device of a user and prints every message that the user receives or sends, one a line, in the order of the
+user's inbox. Line ends and control characters inside a message are printed as escapes; -o json has everything.
+
+A new device begins with the messages after its first log-in.`,
+		Example: `  lifelinectl listen --as bob --device phone
+  lifelinectl listen --as bob --device phone --count 10 --timeout 30s
+  lifelinectl listen --as bob --device phone -o json | jq .text`,
+		Args: exactly(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	l.format.flag(flags)
+	l.login.flags(flags, around, "lifelinectl", "device to be")
+	flags.IntVar(&l.count, "count", 0, "end after so many messages; if zero, never")
+	flags.DurationVar(&l.timeout, "timeout", 0, "end after this time, with exit code 1 if --count was not reached")
+	return cmd
+}
+
+// listen is one run of the command.
+type listen struct {
+	// Set by flags.
+	around  surroundings
+	login   login
+	format  output
+	count   int
+	timeout time.Duration
+
+	client  *client.Client
+	out     *bufio.Writer // owned by the goroutine that calls OnMessage
+	printed int           // likewise
+}
+
+// errEnough ends the client when messages come behind the last one that was wanted.
+var errEnough = errors.New("enough")
+
+func (l *listen) run(ctx context.Context) error {
+	if l.count < 0 {
+		return usage(errors.New("--count is negative"))
+	}
+	o, err := l.login.options(l.around)
+	if err != nil {
+		return err
+	}
+	l.out = bufio.NewWriter(l.around.stdout)
+	o.Inbox = &flushing{Inbox: new(client.MemoryInbox), out: l.out}
+	o.OnMessage = l.message
+	o.OnStatus = l.tell
+	if l.client, err = client.New(o); err != nil {
+		return usage(err)
+	}
+	if l.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.timeout)
+		defer cancel()
+	}
+	err = l.client.Run(ctx)
+	switch {
+	case l.count > 0 && l.printed >= l.count:
+		return l.out.Flush()
+	case err != nil:
+		return err
+	case l.count == 0:
+		return nil
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return fmt.Errorf("%d of %d messages came within %v", l.printed, l.count, l.timeout)
+	}
+	return interrupted(fmt.Errorf("interrupted: %d of %d messages came", l.printed, l.count))
+}
+
+// flushing prints before the position is stored: what is stored was printed.
+type flushing struct {
+	client.Inbox
+	out *bufio.Writer
+}
+
+func (f *flushing) Commit(ids []client.MessageID, pos uint64) error {
+	if err := f.out.Flush(); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return f.Inbox.Commit(ids, pos)
+}
+
+func (l *listen) message(m client.Message) error {
+	if l.count > 0 && l.printed >= l.count {
+		return errEnough
+	}
+	if err := l.print(&m); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	if l.printed++; l.printed == l.count {
+		l.client.Leave(protocol.ByeQuit)
+	}
+	return nil
+}
+
+// printedMessage is a message as JSON. Text or Payload is there, whichever holds the payload without loss.
+type printedMessage struct {
+	Pos          uint64    `json:"pos"`
+	Conversation string    `json:"conversation"`
+	Seq          uint64    `json:"seq"`
+	ID           string    `json:"message_id"`
+	Sender       string    `json:"sender"`
+	SenderDevice string    `json:"sender_device"`
+	ClientID     string    `json:"client_id,omitempty"`
+	Time         time.Time `json:"time"`
+	Recalled     bool      `json:"recalled,omitempty"`
+	Text         *string   `json:"text,omitempty"`
+	Payload      []byte    `json:"payload_base64,omitempty"`
+}
+
+func (l *listen) print(m *client.Message) error {
+	if l.format == asJSON {
+		return printJSON(l.out, messageAsJSON(m))
+	}
+	_, err := fmt.Fprintln(l.out, oneLine(m.Payload))
+	return err
+}
+
+func messageAsJSON(m *client.Message) printedMessage {
+	p := printedMessage{Pos: m.Pos, Conversation: m.Conversation, Seq: m.Seq, ID: m.ID.String(), Sender: m.Sender,
+		SenderDevice: m.SenderDevice, ClientID: hex.EncodeToString(m.ClientID), Time: m.Time.UTC(), Recalled: m.Recalled}
+	if utf8.Valid(m.Payload) {
+		text := string(m.Payload)
+		p.Text = &text
+	} else {
+		p.Payload = m.Payload
+	}
+	return p
+}
+
+// tell says on standard error that the connection is away, and why.
+func (l *listen) tell(s client.Status) {
+	if l.login.quiet || s.State != client.Waiting || s.Cause == nil {
+		return
+	}
+	next := ""
+	if !s.Next.IsZero() {
+		next = fmt.Sprintf("; next try in %v", max(0, time.Until(s.Next)).Round(100*time.Millisecond))
+	}
+	fmt.Fprintf(l.around.stderr, "lifelinectl: not connected: %v%s\n", s.Cause, next)
+}
