@@ -13,7 +13,7 @@ func (s *Store) History(r store.HistoryRead) (store.HistoryPage, error) {
 	if !store.ValidID(r.User) || !store.ValidConversation(r.Conversation) {
 		return store.HistoryPage{Refusal: store.InvalidID}, nil
 	}
-	for trimmed := uint64(0); ; {
+	for trimmed := uint64(forever); ; {
 		h := history{store: s, partition: partitionOf(r.Conversation), name: r.Conversation, room: r.MaxBytes}
 		err := h.read(&r)
 		if !errors.Is(err, errHole) || h.trimmed == trimmed {

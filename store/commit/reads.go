@@ -38,7 +38,7 @@ func (s *Store) Inbox(r store.InboxRead) (store.InboxPage, error) {
 	}
 	r.From = max(r.From, 1)
 	r.Max = min(max(r.Max, 0), store.MaxPageEntries)
-	for trimmed := uint64(0); ; {
+	for trimmed := uint64(forever); ; {
 		page, err := s.readPage(&r)
 		if !errors.Is(err, errHole) || page.Trimmed == trimmed {
 			return page, err

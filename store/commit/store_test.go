@@ -52,5 +52,3 @@ var harness = storetest.Harness{
 		return open(tb, s.(*opened).engine.clone(), o)
 	},
 }
-
-func TestConformance(t *testing.T) { storetest.Run(t, harness) }

@@ -1,0 +1,165 @@
+package commit
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"lifeline/store"
+	"lifeline/store/storetest"
+)
+
+// verify returns the faults of what an engine holds.
+func verify(tb testing.TB, engine store.Engine, now time.Time) []string {
+	tb.Helper()
+	var faults []string
+	if _, err := Verify(engine, now, func(fault string) { faults = append(faults, fault) }); err != nil {
+		tb.Fatal(err)
+	}
+	return faults
+}
+
+// filled is an engine with a little of everything in it: directs, a group that people left and joined again, a group that
+// still owes, things trimmed, a cursor.
+func filled(tb testing.TB) (*memEngine, time.Time) {
+	tb.Helper()
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := open(tb, newMemEngine(), storetest.Options{Now: func() time.Time { return now }})
+	client := 0
+	send := func(from, to, group string) store.Command {
+		client++
+		return &store.Send{Sender: from, SenderDevice: "phone", ToUser: to, ToGroup: group, ClientID: fmt.Append(nil, client), Payload: []byte("hello")}
+	}
+	crowd := []string{"ann", "bob"}
+	for i := range 700 {
+		crowd = append(crowd, fmt.Sprint("fan", i))
+	}
+	for _, c := range []store.Command{
+		send("ann", "bob", ""), send("bob", "ann", ""), send("ann", "ann", ""), send("ann", "cid", ""), send("ann", "bob", ""),
+		&store.Members{Group: "tram", Version: 1, Add: []string{"ann", "bob", "cid"}}, send("ann", "", "tram"), send("bob", "", "tram"),
+		&store.Members{Group: "tram", Version: 2, Remove: []string{"bob"}}, send("ann", "", "tram"),
+		&store.Members{Group: "tram", Version: 3, Add: []string{"bob"}, Remove: []string{"cid"}}, send("bob", "", "tram"),
+		&store.Members{Group: "stadium", Version: 1, Add: crowd},
+	} {
+		if a := storetest.Call(s, c); a.Refusal != store.None {
+			tb.Fatal(a.Refusal)
+		}
+	}
+	s.Ack(store.Ack{User: "ann", Device: "phone", Pos: 3, HasPos: true, Leaving: true, Seen: 5})
+	if err := s.TrimInbox("cid", 2); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.TrimConversation("tram", 1); err != nil {
+		tb.Fatal(err)
+	}
+	for range 3 {
+		storetest.Call(s, send("ann", "", "stadium"))
+	}
+	if err := s.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return s.engine.clone(), now
+}
+
+func TestVerifyFindsNothing(t *testing.T) {
+	engine, now := filled(t)
+	if faults := verify(t, engine, now); len(faults) > 0 {
+		t.Errorf("a whole store has %d faults: %q", len(faults), faults[:min(5, len(faults))])
+	}
+	census, err := Verify(engine, now, func(string) {})
+	if err != nil || census.Conversations != 5 || census.Messages != 11 || census.Cursors != 1 || census.Obligations == 0 {
+		t.Errorf("%+v, %v", census, err)
+	}
+}
+
+// Whatever single key is lost, cut short or in the wrong partition, it is found.
+func TestVerifyFindsEveryDamage(t *testing.T) {
+	engine, now := filled(t)
+	tables := map[byte]int{}
+	for _, key := range slices.Sorted(maps.Keys(engine.values)) {
+		table := key[1]
+		if tables[table]++; table == tableMeta || tables[table] > 20 && table != tableObligation {
+			continue
+		}
+		value := engine.values[key]
+		damage := map[string]func(map[string][]byte){
+			"cut":   func(m map[string][]byte) { m[key] = value[:len(value)-1] },
+			"later": func(m map[string][]byte) { m[key] = append([]byte{valueVersion + 1}, value[1:]...) },
+			"moved": func(m map[string][]byte) {
+				delete(m, key)
+				m[string((key[0]+1)%store.Partitions)+key[1:]] = value
+			},
+		}
+		if table == tableMessage {
+			delete(damage, "cut") // a payload may be of any length; its hash tells
+			damage["changed"] = func(m map[string][]byte) { m[key] = append(bytes.Clone(value[:len(value)-1]), 'x') }
+		}
+		if table != tableCursor {
+			damage["lost"] = func(m map[string][]byte) { delete(m, key) }
+		}
+		for name, do := range damage {
+			damaged := engine.clone()
+			do(damaged.values)
+			if len(verify(t, damaged, now)) == 0 {
+				t.Errorf("key %q was %s and nobody noticed", key, name)
+			}
+		}
+	}
+	for _, table := range []byte("acdeghikmo") {
+		if tables[table] == 0 {
+			t.Errorf("the test has no key of table %c", table)
+		}
+	}
+}
+
+// A head, a cursor or an entry that says more than is there.
+func TestVerifyFindsWrongNumbers(t *testing.T) {
+	direct := store.Direct("ann", "bob")
+	p, ann, tram := partitionOf(direct), partitionOf("ann"), partitionOf("tram")
+	for name, put := range map[string]func(m map[string][]byte){
+		"head of a conversation ahead": func(m map[string][]byte) {
+			m[string(appendConversationKey(nil, p, direct))] = (&conversation{seq: 9}).append(nil)
+		},
+		"head of a conversation behind": func(m map[string][]byte) {
+			m[string(appendConversationKey(nil, p, direct))] = (&conversation{seq: 2}).append(nil)
+		},
+		"head of an inbox ahead": func(m map[string][]byte) {
+			m[string(appendInboxKey(nil, ann, "ann"))] = (&inbox{pos: 99}).append(nil)
+		},
+		"head of an inbox behind": func(m map[string][]byte) {
+			m[string(appendInboxKey(nil, ann, "ann"))] = (&inbox{pos: 1}).append(nil)
+		},
+		"cursor ahead": func(m map[string][]byte) {
+			m[string(appendCursorKey(nil, ann, "ann", "phone"))] = (&cursor{pos: 1000}).append(nil)
+		},
+		"entry twice": func(m map[string][]byte) {
+			m[string(appendEntryKey(nil, ann, "ann", 2))] = m[string(appendEntryKey(nil, ann, "ann", 1))]
+		},
+		"entry of another's conversation": func(m map[string][]byte) {
+			m[string(appendEntryKey(nil, ann, "ann", 1))] = (&entry{kind: store.KindMessage, conversation: "stadium", seq: 1}).append(nil)
+			m[string(appendMemberKey(nil, partitionOf("stadium"), "stadium", "ann"))] = spans{}.append(nil)
+		},
+		"entry of nothing": func(m map[string][]byte) {
+			m[string(appendEntryKey(nil, ann, "ann", 1))] = (&entry{kind: store.KindMessage, conversation: "nowhere", seq: 1}).append(nil)
+		},
+		"spans that end behind the head": func(m map[string][]byte) {
+			m[string(appendMemberKey(nil, tram, "tram", "cid"))] = spans{{1, 77}}.append(nil)
+		},
+		"members miscounted": func(m map[string][]byte) {
+			m[string(appendConversationKey(nil, tram, "tram"))] = (&conversation{seq: 4, trimmed: 1, version: 3, members: 3, rows: 3}).append(nil)
+		},
+		"applied index gone": func(m map[string][]byte) { delete(m, string(appendAppliedKey(nil, p))) },
+		"no such table":      func(m map[string][]byte) { m["\x00z"] = []byte{valueVersion} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			engine, now := filled(t)
+			put(engine.values)
+			if len(verify(t, engine, now)) == 0 {
+				t.Error("nobody noticed")
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package pebblestore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	iofs "io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"lifeline/store"
+	"lifeline/store/commit"
+)
+
+// directory is a locked store directory and the file beside it that knows its boot number.
+//
+// A directory that was copied back is behind that file. Its numbers were given out again already, so it must become a
+// new epoch before anybody reads it.
+type directory struct {
+	fs   vfs.FS
+	path string
+	lock *pebble.Lock
+}
+
+func lockDirectory(fs vfs.FS, path string) (*directory, error) {
+	if err := makeDir(fs, path); err != nil {
+		return nil, fmt.Errorf("make the store's directory: %w", err)
+	}
+	lock, err := pebble.LockDirectory(path, fs)
+	switch {
+	case err == nil:
+		return &directory{fs: fs, path: path, lock: lock}, nil
+	case errors.Is(err, iofs.ErrPermission) && !errors.Is(err, syscall.EAGAIN):
+		return nil, fmt.Errorf("lock the store in %s: %w", path, err)
+	}
+	return nil, fmt.Errorf("the store in %s is in use by another process, probably a lifelined that still runs: stop it, or choose another data directory (%w)", path, err)
+}
+
+// makeDir makes a directory with its parents, so that a crash does not take it away again.
+func makeDir(fs vfs.FS, path string) error {
+	if _, err := fs.Stat(path); err == nil || !errors.Is(err, iofs.ErrNotExist) {
+		return err
+	}
+	parent := fs.PathDir(path)
+	if parent != path {
+		if err := makeDir(fs, parent); err != nil {
+			return err
+		}
+	}
+	if err := fs.MkdirAll(path, 0o750); err != nil {
+		return err
+	}
+	return syncDir(fs, parent)
+}
+
+func (d *directory) unlock() error { return d.lock.Close() }
+
+// boot counts this start, first in the directory and then beside it, so that a crash between leaves the directory ahead.
+func (d *directory) boot(engine store.Engine) error {
+	meta, ok, err := commit.ReadMeta(engine)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		meta.Epoch = commit.NewEpoch()
+	}
+	beside, err := d.readBeside()
+	if err != nil {
+		return err
+	}
+	if meta.Boot < beside {
+		return fmt.Errorf("the directory knows of %d starts, %s of %d: it was copied back, and clients have seen what it has not. "+
+			"Give it a new history: lifelinectl store new-epoch %s", meta.Boot, d.beside(), beside, d.path)
+	}
+	return d.write(engine, meta)
+}
+
+func (d *directory) write(engine store.Engine, meta commit.Meta) error {
+	meta.Boot++
+	if err := commit.WriteMeta(engine, meta); err != nil {
+		return fmt.Errorf("write the boot number: %w", err)
+	}
+	return d.writeBeside(meta.Boot)
+}
+
+func (d *directory) beside() string { return strings.TrimRight(d.path, "/") + ".boot" }
+
+// readBeside returns 0 when there is no file.
+func (d *directory) readBeside() (uint64, error) {
+	f, err := d.fs.Open(d.beside())
+	if errors.Is(err, iofs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the boot number: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return 0, fmt.Errorf("read the boot number: %w", err)
+	}
+	boot, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s holds no boot number: %w", d.beside(), err)
+	}
+	return boot, nil
+}
+
+// writeBeside replaces the file as a whole.
+func (d *directory) writeBeside(boot uint64) error {
+	temporary := d.beside() + ".new"
+	f, err := d.fs.Create(temporary, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("write the boot number: %w", err)
+	}
+	_, err = fmt.Fprintln(f, boot)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = d.fs.Rename(temporary, d.beside())
+	}
+	if err == nil {
+		err = syncDir(d.fs, d.fs.PathDir(d.beside()))
+	}
+	if err != nil {
+		return fmt.Errorf("write the boot number: %w", err)
+	}
+	return nil
+}
+
+func syncDir(fs vfs.FS, path string) error {
+	dir, err := fs.OpenDir(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

@@ -1,0 +1,101 @@
+package pebblestore
+
+import (
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// stoppedError is what Pebble could not go on after.
+type stoppedError struct{ message string }
+
+func (e *stoppedError) Error() string { return e.message }
+
+// logger is what Pebble logs to. Its chatter goes nowhere; what it cannot survive ends the process.
+type logger struct {
+	fatal func(error)
+	log   *slog.Logger
+	limit *limiter
+}
+
+func (l *logger) Infof(string, ...any) {}
+
+func (l *logger) Errorf(format string, args ...any) {
+	if l.limit.allow("error") {
+		l.log.Error("database", "error", fmt.Sprintf(format, args...))
+	}
+}
+
+// Fatalf never returns: if it did, Pebble would report a lost write as committed. A fatal that returns belongs to a
+// test; Commit turns the panic into its error.
+func (l *logger) Fatalf(format string, args ...any) {
+	err := &stoppedError{fmt.Sprintf(format, args...)}
+	l.fatal(err)
+	panic(err)
+}
+
+// counters is what the events of Pebble are counted in.
+type counters struct {
+	backgroundErrors atomic.Int64
+	stalls           atomic.Int64
+	stalledNanos     atomic.Int64
+	slowWrites       atomic.Int64
+	corruptions      atomic.Int64
+	stalledSince     atomic.Int64 // Unix nanoseconds; 0 = not stalled
+}
+
+// events logs what is worth waking for, each kind at most once a minute, and counts all of it.
+func (c *counters) events(log *slog.Logger, limit *limiter, fatal func(error)) *pebble.EventListener {
+	warn := func(kind, message string, args ...any) {
+		if limit.allow(kind) {
+			log.Warn(message, args...)
+		}
+	}
+	return &pebble.EventListener{
+		BackgroundError: func(err error) {
+			c.backgroundErrors.Add(1)
+			warn("background", "the database cannot flush or compact and tries again; when it has to wait for that, sends wait too", "error", err)
+		},
+		DataCorruption: func(info pebble.DataCorruptionInfo) {
+			c.corruptions.Add(1)
+			fatal(fmt.Errorf("the database is damaged, nothing was deleted; restore a backup: %v", info))
+		},
+		DiskSlow: func(info pebble.DiskSlowInfo) {
+			c.slowWrites.Add(1)
+			warn("slow", "the disk is slow", "operation", info.OpType.String(), "file", info.Path, "took", info.Duration)
+		},
+		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
+			c.stalls.Add(1)
+			c.stalledSince.Store(time.Now().UnixNano())
+			warn("stall", "commits wait for the database", "reason", info.Reason)
+		},
+		WriteStallEnd: func() {
+			if since := c.stalledSince.Swap(0); since != 0 {
+				c.stalledNanos.Add(time.Now().UnixNano() - since)
+			}
+		},
+	}
+}
+
+// limiter lets one line of a kind through in a minute.
+type limiter struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+func newLimiter() *limiter { return &limiter{last: map[string]time.Time{}} }
+
+func (l *limiter) allow(kind string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if last, ok := l.last[kind]; ok && now.Sub(last) < time.Minute {
+		return false
+	}
+	l.last[kind] = now
+	return true
+}
