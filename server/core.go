@@ -43,6 +43,7 @@ type Core struct {
 	started time.Time
 	store   store.Store
 	dir     *delivery.Directory
+	fanout  *delivery.Fanout
 	pool    *auth.Pool
 	readers *delivery.Readers
 	shards  []*Shard
@@ -75,9 +76,9 @@ func NewCore(o CoreOptions) (*Core, error) {
 	for i := range o.Loops {
 		c.shards = append(c.shards, newShard(c, i))
 	}
-	fanout := delivery.NewFanout(c.dir, o.Loops, c, c.now, c.meter.committed)
+	c.fanout = delivery.NewFanout(c.dir, o.Loops, c, c.now, c.meter.committed)
 	var err error
-	if c.store, err = o.Open(fanout); err != nil {
+	if c.store, err = o.Open(c.fanout); err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	c.epoch = c.store.Epoch()

@@ -1,0 +1,97 @@
+package servertest
+
+import (
+	"testing"
+
+	"lifeline/protocol"
+	"lifeline/store"
+	"lifeline/store/storetest"
+)
+
+func TestAGroupReachesEveryDeviceOfItsMembers(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 2)
+		change := func(version uint64, add, remove []string) {
+			t.Helper()
+			a := storetest.Call(n.Mem, &store.Members{Group: "team", Version: version, Add: add, Remove: remove})
+			if a.Refusal != store.None {
+				t.Fatal(a.Refusal)
+			}
+		}
+		change(1, []string{"ann", "ben", "cid"}, nil)
+		ann, hello := n.Login(0, Login{User: "ann", Device: "phone"})
+		if hello.Head != 1 {
+			t.Fatalf("being added is an inbox entry: head %d", hello.Head)
+		}
+		phone, _ := n.Login(0, Login{User: "ben", Device: "phone"})
+		desktop, _ := n.Login(1, Login{User: "ben", Device: "desktop", Capabilities: 1})
+		cid, _ := n.Login(1, Login{User: "cid", Device: "phone"})
+		post := func(id string) *protocol.Sendack {
+			ann.requests++
+			ann.Send(&protocol.Send{ID: ann.requests, To: protocol.ToGroup, ToID: []byte("team"), ClientID: []byte(id), Payload: []byte(id)})
+			return ann.Sendack()
+		}
+		if ack := post("first"); ack.Seq != 1 {
+			t.Fatalf("got %s", ack.AppendText(nil))
+		}
+		for _, c := range []*Client{phone, desktop, cid} {
+			if e := c.Push()[0]; string(e.Message.Payload) != "first" || string(e.Message.Conversation) != "team" {
+				t.Errorf("got %+v", e)
+			}
+		}
+		change(2, nil, []string{"ben"})
+		if e := phone.Push()[0]; e.Kind != protocol.EntryVoid || e.Pos != 3 {
+			t.Errorf("a client that knows no conversation entries got %+v", e)
+		}
+		if e := desktop.Push()[0]; e.Kind != protocol.EntryConversation || e.Conversation.Member || e.Conversation.LastSeq != 1 {
+			t.Errorf("the removal reads %+v", e)
+		}
+		post("second")
+		if e := cid.Push()[0]; string(e.Message.Payload) != "second" {
+			t.Errorf("got %+v", e)
+		}
+		phone.Send(&protocol.Ping{})
+		if f := phone.Next(); f.Type() != protocol.TypePong {
+			t.Errorf("a removed member got %s", f.AppendText(nil))
+		}
+		phone.Send(&protocol.Send{ID: 1, To: protocol.ToGroup, ToID: []byte("team"), ClientID: []byte("x"), Payload: []byte("x")})
+		if ack := phone.Sendack(); ack.Status.Code != protocol.CodeNotMember {
+			t.Errorf("a removed member's Send got %s", ack.AppendText(nil))
+		}
+	})
+}
+
+func TestAPanicEndsOneConnection(t *testing.T) {
+	script(t, func(t *testing.T) {
+		var faults Faults
+		n := Start(t, 1, WithFaults(&faults, 1))
+		bob, _ := n.Login(0, Login{User: "bob", Device: "phone"})
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		faults.Refuse(func(store.Command) store.Refusal { panic("as the test wants it") })
+		alice.Post("bob", "1", "x")
+		alice.ExpectEnd()
+		faults.Refuse(nil)
+		if got := n.Counter("lifeline_panics_total"); got != 1 {
+			t.Errorf("%d panics counted", got)
+		}
+		alive(t, n, bob)
+	})
+}
+
+func TestStoppingTellsEveryClient(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 2)
+		var all []*Client
+		for i, user := range []string{"ann", "ben", "cid"} {
+			c, _ := n.Login(i%2, Login{User: user, Device: "phone"})
+			all = append(all, c)
+		}
+		all = append(all, n.Dial(0)) // not logged in
+		n.Core.CloseSessions()
+		for _, c := range all {
+			c.ExpectClose(protocol.CodeDraining)
+			c.Close()
+		}
+		nothingLeft(t, n)
+	})
+}
