@@ -36,9 +36,9 @@ type engine struct {
 
 // loop is one of gnet's event loops, as its shard sees it.
 type loop struct {
-	shard *Shard
-	el    gnet.EventLoop
-	log   *slog.Logger
+	engine *engine
+	shard  *Shard
+	el     gnet.EventLoop
 }
 
 var errEngineEnded = errors.New("the event loops ended by themselves; live connections are lost, restart the node")
@@ -125,7 +125,7 @@ func (e *engine) loopOf(el gnet.EventLoop) *loop {
 	defer e.mu.Unlock()
 	l := e.loops[el]
 	if l == nil {
-		l = &loop{shard: e.core.shards[len(e.loops)], el: el, log: e.log}
+		l = &loop{engine: e, shard: e.core.shards[len(e.loops)], el: el}
 		e.loops[el] = l
 		l.shard.Bind(l)
 	}
@@ -134,8 +134,8 @@ func (e *engine) loopOf(el gnet.EventLoop) *loop {
 
 // Wake implements Loop.
 func (l *loop) Wake() {
-	if err := l.el.Execute(context.Background(), l); err != nil {
-		l.log.Error("an event loop cannot be woken; its sessions are stuck until it can", "err", err)
+	if err := l.el.Execute(context.Background(), l); err != nil && !l.engine.stopped.Load() {
+		l.engine.log.Error("an event loop cannot be woken; its sessions are stuck until it can", "err", err)
 	}
 }
 
