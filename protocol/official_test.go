@@ -105,7 +105,7 @@ func value(r *rand.Rand, field protoreflect.FieldDescriptor) protoreflect.Value 
 	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
 		return protoreflect.ValueOfUint64(number)
 	case protoreflect.StringKind:
-		return protoreflect.ValueOfString(strings.Repeat(string([]rune("a\x1fé\"\\€📱")[r.IntN(7)]), r.IntN(40)))
+		return protoreflect.ValueOfString(strings.Repeat(string([]rune("a\x1f\x7fé\"\\€📱")[r.IntN(8)]), r.IntN(40)))
 	case protoreflect.BytesKind:
 		b := make([]byte, r.IntN(300))
 		if field.Name() == "epoch" || field.Name() == "message_id" {
