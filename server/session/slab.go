@@ -36,7 +36,6 @@ func (b *Slab) Open() (*Session, error) {
 			b.last = 0
 		}
 	} else {
-		slot = b.fresh
 		if slot == MaxSlots {
 			return nil, fmt.Errorf("open a session: all %d slots of loop %d are in use", MaxSlots, b.loop)
 		}
