@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -125,7 +126,10 @@ func serve(t testing.TB, wrap string, args ...string) *node {
 func serveOn(t testing.TB, addr, wrap string, args ...string) *node {
 	t.Helper()
 	s := &node{addr: addr, http: freeAddr(t)}
-	args = append([]string{"--store", "memory", "--listen", "tcp4://" + s.addr, "--http", s.http}, args...)
+	if !slices.Contains(args, "--store") {
+		args = append(args, "--store", "memory")
+	}
+	args = append([]string{"--listen", "tcp4://" + s.addr, "--http", s.http}, args...)
 	s.process = child(t, "server", wrap, args...)
 	eventually(t, "the server serves", func() bool {
 		select {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -10,12 +9,15 @@ import (
 	"lifeline/server"
 	"lifeline/server/config"
 	"lifeline/store"
+	"lifeline/store/commit"
 	"lifeline/store/memstore"
+	"lifeline/store/pebblestore"
 )
 
 // run serves until ctx is done.
 func run(ctx context.Context, cfg config.Config, log *slog.Logger) error {
-	node, err := server.New(server.Options{Config: cfg, Open: opener(cfg), Metrics: metrics.NewSet(), Log: log})
+	set := metrics.NewSet()
+	node, err := server.New(server.Options{Config: cfg, Open: opener(cfg, set, log), Metrics: set, Log: log})
 	if err != nil {
 		return err
 	}
@@ -23,11 +25,11 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 }
 
 // opener returns what opens the configured store.
-func opener(cfg config.Config) func(store.Sink) (store.Store, error) {
-	if cfg.Store == config.StoreMemory {
-		return func(sink store.Sink) (store.Store, error) { return memstore.New(memstore.Options{Sink: sink}), nil }
-	}
-	return func(store.Sink) (store.Store, error) {
-		return nil, errors.New("this build has no durable store yet: pass --store memory, in which nothing survives")
+func opener(cfg config.Config, set *metrics.Set, log *slog.Logger) func(store.Sink) (store.Store, error) {
+	return func(sink store.Sink) (store.Store, error) {
+		if cfg.Store == config.StoreMemory {
+			return memstore.New(memstore.Options{Sink: sink}), nil
+		}
+		return pebblestore.Open(pebblestore.Options{Dir: cfg.DataDir, Metrics: set, Log: log, Commit: commit.Options{Sink: sink}})
 	}
 }

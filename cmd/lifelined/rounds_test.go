@@ -1,0 +1,6 @@
+//go:build !race
+
+package main
+
+// killRounds is how often TestKillUnderLoad kills the server.
+const killRounds = 50
