@@ -3,7 +3,6 @@ package storetest
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"lifeline/store"
 )
@@ -14,31 +13,16 @@ var concurrentReadTests = []test{
 
 // S14, S16: pages are of one moment while users write, and are trimmed if the store can be.
 func testReadsWhileWriting(r *rig) {
-	const writers, sends = 4, 150
+	const writers = 4
 	users := names("user", writers)
-	conversation := "tram"
-	r.must(members(conversation, 1, users...))
-	var writing atomic.Int32
-	writing.Store(writers)
+	r.must(members("tram", 1, users...))
 	failed := make(chan error, 3*writers)
 	var all sync.WaitGroup
 	for i, user := range users {
-		all.Go(func() {
-			defer writing.Add(-1)
-			for n := range sends {
-				a, err := r.call(r.group(user, conversation, fmt.Sprint(n)))
-				if err != nil || a.Refusal != store.None {
-					failed <- fmt.Errorf("send of %s: %v, %v", user, a.Refusal, err)
-					return
-				}
-				if canTrim(r.Harness) && n%10 == 9 {
-					r.trim(user, a.Seq/2)
-					r.trimConversation(conversation, a.Seq/3)
-				}
-			}
-		})
-		all.Go(func() { failed <- readInboxes(r, users[(i+1)%writers], &writing) })
-		all.Go(func() { failed <- readHistories(r, users[(i+2)%writers], conversation, &writing) })
+		inboxes, histories := newReader(r), newReader(r)
+		all.Go(func() { failed <- writeAndTrim(r, user, inboxes, histories) })
+		all.Go(func() { failed <- inboxes.readInboxes(users[(i+1)%writers]) })
+		all.Go(func() { failed <- histories.readHistories(users[(i+2)%writers], "tram") })
 	}
 	all.Wait()
 	close(failed)
@@ -49,10 +33,51 @@ func testReadsWhileWriting(r *rig) {
 	}
 }
 
-// readInboxes follows an inbox until nobody writes any more.
-func readInboxes(r *rig, user string, writing *atomic.Int32) error {
+// reader is a goroutine that reads a page at each turn it is given, while its writer goes on.
+type reader struct {
+	*rig
+	turns chan struct{} // closed by the writer
+	ended chan struct{} // closed by the reader
+}
+
+func newReader(r *rig) *reader {
+	return &reader{rig: r, turns: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// turn waits until the reader has read its last page and begins with the next.
+func (r *reader) turn() {
+	select {
+	case r.turns <- struct{}{}:
+	case <-r.ended:
+	}
+}
+
+// writeAndTrim lets a user send to the group.
+func writeAndTrim(r *rig, user string, readers ...*reader) error {
+	for _, reader := range readers {
+		defer close(reader.turns)
+	}
+	for n := range 150 {
+		for _, reader := range readers {
+			reader.turn()
+		}
+		a, err := r.call(r.group(user, "tram", fmt.Sprint(n)))
+		if err != nil || a.Refusal != store.None {
+			return fmt.Errorf("send of %s: %v, %v", user, a.Refusal, err)
+		}
+		if canTrim(r.Harness) && n%5 == 4 {
+			r.trim(user, a.Seq/2)
+			r.trimConversation("tram", a.Seq/3)
+		}
+	}
+	return nil
+}
+
+// readInboxes follows an inbox.
+func (r *reader) readInboxes(user string) error {
+	defer close(r.ended)
 	var last store.InboxPage
-	for writing.Load() > 0 {
+	for range r.turns {
 		read := store.InboxRead{User: user, From: max(last.Trimmed+1, last.Head/2), Max: 20, MaxBytes: store.MaxPageBytes}
 		page, err := r.store.Inbox(read)
 		if err != nil {
@@ -89,10 +114,11 @@ func wholeInbox(read store.InboxRead, page, last store.InboxPage) error {
 	return nil
 }
 
-// readHistories follows a conversation until nobody writes any more.
-func readHistories(r *rig, user, conversation string, writing *atomic.Int32) error {
+// readHistories follows a conversation.
+func (r *reader) readHistories(user, conversation string) error {
+	defer close(r.ended)
 	var last store.HistoryPage
-	for writing.Load() > 0 {
+	for range r.turns {
 		read := store.HistoryRead{User: user, Conversation: conversation, From: max(1, last.Head/2), To: 1 << 40, MaxBytes: store.MaxPageBytes}
 		page, err := r.store.History(read)
 		if err != nil {
