@@ -26,6 +26,7 @@ const (
 	answerClaim                    // *claim
 	answerLost                     // session.Verdict: another loop holds a winner of the claim
 	answerStop                     // close every connection: the node stops
+	answerCall                     // func(): work for the loop from an operator's request
 )
 
 // claim asks a loop whether it holds another session of the same user and device.
@@ -64,6 +65,9 @@ func (sh *Shard) answer(a *answer) {
 		return
 	case answerStop:
 		sh.stop()
+		return
+	case answerCall:
+		a.any.(func())()
 		return
 	}
 	if read, ok := a.any.(*delivery.ReadAnswer); ok {

@@ -67,6 +67,7 @@ func (sh *Shard) ended(s *session.Session, err error) {
 	default:
 		sh.retire(s, endCode(err))
 	}
+	sh.endTrace(s)
 	sh.conns.drop(s)
 	sh.slab.Free(s)
 	sh.core.connections.Add(-1)

@@ -138,6 +138,9 @@ func (sh *Shard) maxLength(s *session.Session) int {
 // dispatch treats one whole frame; the handler is named after its type.
 func (sh *Shard) dispatch(s *session.Session, t protocol.Type, b []byte) {
 	sh.core.meter.framesIn[t].Inc()
+	if s.Has(session.Traced) {
+		sh.traceIn(s, t, b)
+	}
 	switch session.Expect(s.State, t) {
 	case session.Handle:
 	case session.Ignore:

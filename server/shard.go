@@ -38,6 +38,7 @@ type Shard struct {
 	depth   int // callbacks on the stack: a failed write calls Closed from inside
 	closing int // sessions in state Closing
 	sweep   sweep
+	traces  map[session.ConnID]*trace
 	frames  scratch
 	ids     [3 * protocol.MaxIDBytes]byte // scratch of sendCommand
 

@@ -66,6 +66,9 @@ func (sh *Shard) write(s *session.Session, buf []byte) {
 	if s.State == session.Dead || len(buf) == 0 {
 		return
 	}
+	if s.Has(session.Traced) {
+		sh.traceOut(s, buf)
+	}
 	conn := sh.conns.of(s)
 	if conn.OutboundBuffered()+len(buf) > session.OutboundMax {
 		sh.condemn(s, protocol.CodeSlowConsumer)

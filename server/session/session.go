@@ -30,6 +30,7 @@ const (
 	CursorDirty                  // acked has moved since it was given to the store
 	Shut                         // the sending side is shut down
 	Unfinished                   // a frame's body is arriving in a buffer outside the session
+	Traced                       // an operator watches its frames
 )
 
 // Session is one Conn and, once authenticated, its Session. It holds no pointer, so that a million of them cost the
