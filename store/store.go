@@ -20,6 +20,9 @@ type Store interface {
 	// History reads messages of a conversation by Seq, as far as the user may see them.
 	History(HistoryRead) (HistoryPage, error)
 
+	// Devices lists the devices of a user that have a cursor, by device. For operators: it may be half a second old.
+	Devices(user string) ([]Device, error)
+
 	// Epoch is fixed while the store is open.
 	Epoch() Epoch
 
@@ -64,6 +67,14 @@ type Start struct {
 	Trimmed   uint64 // positions up to here are gone
 	Cursor    uint64
 	HasCursor bool
+}
+
+// Device is a device's cursor.
+type Device struct {
+	Device   string
+	Platform uint8
+	Cursor   uint64
+	Seen     int64 // Unix milliseconds, when its last session ended; 0 = never
 }
 
 // InboxRead asks for at most Max entries and MaxBytes of payload from From on; one entry is returned whatever its size.

@@ -1,6 +1,11 @@
 package memstore
 
-import "lifeline/store"
+import (
+	"slices"
+	"strings"
+
+	"lifeline/store"
+)
 
 // device is one device of a user.
 type device struct{ user, device string }
@@ -51,4 +56,21 @@ func (s *Store) Start(name, dev string) (store.Start, error) {
 		start.Head, start.Trimmed = u.head(), u.trimmed
 	}
 	return start, nil
+}
+
+// Devices lists the devices of a user that have a cursor, by device.
+func (s *Store) Devices(name string) ([]store.Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errClosed
+	}
+	var list []store.Device
+	for key, c := range s.cursors {
+		if key.user == name {
+			list = append(list, store.Device{Device: key.device, Platform: c.platform, Cursor: c.pos, Seen: c.seen})
+		}
+	}
+	slices.SortFunc(list, func(a, b store.Device) int { return strings.Compare(a.Device, b.Device) })
+	return list, nil
 }

@@ -3,7 +3,9 @@ package storetest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"time"
 
 	"lifeline/store"
 )
@@ -13,6 +15,7 @@ var cursorTests = []test{
 	{name: "CursorsMoveForward", run: testCursorsMoveForward},
 	{name: "Leaving", run: testLeaving},
 	{name: "Forget", run: testForget},
+	{name: "Devices", run: testDevices},
 }
 
 // CheckCursor holds S18: of what Start showed of one device, in order, nothing goes back, and nothing was not acknowledged.
@@ -138,4 +141,23 @@ func testForget(r *rig) {
 	}
 	r.ack("bob", "phone", 2)
 	r.wantCursor("bob", "phone", 2)
+}
+
+// S20: the list of devices shows cursors, and when the last session of each ended, once they are stored.
+func testDevices(r *rig) {
+	r.must(r.direct("ann", "bob", "x"))
+	r.store.Ack(store.Ack{User: "bob", Device: "phone", Platform: 2, Pos: 1, HasPos: true})
+	r.store.Ack(store.Ack{User: "bob", Device: "desktop", Platform: 3, Pos: 0, HasPos: true, Leaving: true, Seen: 2000})
+	r.store.Ack(store.Ack{User: "bobby", Device: "phone", Pos: 0, HasPos: true})
+	want := []store.Device{{Device: "desktop", Platform: 3, Seen: 2000}, {Device: "phone", Platform: 2, Cursor: 1}}
+	var got []store.Device
+	for deadline := time.Now().Add(patience); !slices.Equal(got, want); <-time.After(time.Millisecond) {
+		var err error
+		if got, err = r.store.Devices("bob"); err != nil || time.Now().After(deadline) {
+			r.Fatalf("the devices are %+v, %v, want %+v", got, err, want)
+		}
+	}
+	if got, err := r.store.Devices("nobody"); err != nil || len(got) != 0 {
+		r.Errorf("the devices of nobody are %+v, %v", got, err)
+	}
 }

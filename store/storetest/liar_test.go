@@ -29,6 +29,7 @@ type liar struct {
 	start   func(user, device string, s store.Start) store.Start
 	inbox   func(store.InboxRead, store.InboxPage) store.InboxPage
 	history func(store.HistoryRead, store.HistoryPage) store.HistoryPage
+	devices func([]store.Device) []store.Device
 	epoch   func() store.Epoch
 	close   func() error
 }
@@ -73,6 +74,14 @@ func (l *liar) Submit(c store.Command) store.Refusal {
 		return l.submit(c)
 	}
 	return l.Store.Submit(c)
+}
+
+func (l *liar) Devices(user string) ([]store.Device, error) {
+	list, err := l.Store.Devices(user)
+	if l.devices != nil {
+		list = l.devices(list)
+	}
+	return list, err
 }
 
 func (l *liar) Ack(a store.Ack) {

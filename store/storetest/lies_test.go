@@ -218,6 +218,9 @@ var lies = []lie{
 			return s
 		}
 	}},
+	{name: "lists no device", caughtBy: "Devices", open: func(l *liar) {
+		l.devices = func([]store.Device) []store.Device { return nil }
+	}},
 	{name: "forgets no cursor", caughtBy: "Forget", open: commands(func(c store.Command) {
 		if f, ok := c.(*store.Forget); ok {
 			f.Device = "other"
