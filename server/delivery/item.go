@@ -20,14 +20,15 @@ type Encoded struct {
 	Committed int64  // node clock, nanoseconds
 	sender    string
 	message   protocol.EncodedMessage // KindMessage
-	entry     protocol.Entry          // any other kind, without its Pos
+	entry     *protocol.Entry         // any other kind, without its Pos
 }
 
 // Encode makes the bytes of an event. Any goroutine.
 func Encode(e *store.Event, committed int64) *Encoded {
 	c := &Encoded{Kind: e.Kind, Origin: e.Origin.Conn, Committed: committed}
 	if e.Kind != store.KindMessage {
-		fillEntry(&c.entry, &store.Entry{Kind: e.Kind, Membership: e.Membership}, "")
+		c.entry = new(protocol.Entry)
+		fillEntry(c.entry, &store.Entry{Kind: e.Kind, Membership: e.Membership}, "")
 		return c
 	}
 	m := e.Message
@@ -42,12 +43,12 @@ func Encode(e *store.Event, committed int64) *Encoded {
 // messageOverhead is room for a message's tags, lengths, numbers and id.
 const messageOverhead = 64
 
-// Append appends the Push that carries the item to a connection, and returns its type for counting. A client that lacks
+// Append appends the Push that carries the item to a connection. A client that lacks
 // the capability for the kind gets a void.
 func (it *Item) Append(dst []byte, conn uint64, capabilities uint32) []byte {
 	c := it.What
 	if c.Kind != store.KindMessage {
-		return appendEntryPush(dst, &c.entry, it.Pos, capabilities)
+		return appendEntryPush(dst, c.entry, it.Pos, capabilities)
 	}
 	switch {
 	case c.Origin == conn && conn != 0:
@@ -62,8 +63,8 @@ func (it *Item) Append(dst []byte, conn uint64, capabilities uint32) []byte {
 func appendEntryPush(dst []byte, entry *protocol.Entry, pos uint64, capabilities uint32) []byte {
 	e := *entry
 	e.Pos = pos
-	if !capable(e.Kind, capabilities) {
-		e = protocol.Entry{Pos: pos, Kind: protocol.EntryVoid, Void: protocol.Void{To: pos}}
+	if e.Kind == protocol.EntryVoid || !capable(e.Kind, capabilities) {
+		e = voidEntry(pos, pos)
 	}
 	push := protocol.Push{Entries: []protocol.Entry{e}}
 	return push.Append(dst)

@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"unsafe"
+
 	"lifeline/protocol"
 	"lifeline/server/auth"
 	"lifeline/store"
@@ -57,8 +59,8 @@ var gapReasons = [...]protocol.GapReason{
 
 // fillMessage sets dst to m; its slices alias m's. The client id is for the sender's own devices only.
 func fillMessage(dst *protocol.Message, m *store.Message, own bool) {
-	*dst = protocol.Message{Conversation: []byte(m.Conversation), Seq: m.Seq, MessageID: m.ID[:], Sender: []byte(m.Sender),
-		SenderDevice: []byte(m.SenderDevice), TimeMs: uint64(m.Time), State: protocol.MessageState(m.State),
+	*dst = protocol.Message{Conversation: view(m.Conversation), Seq: m.Seq, MessageID: m.ID[:], Sender: view(m.Sender),
+		SenderDevice: view(m.SenderDevice), TimeMs: uint64(m.Time), State: protocol.MessageState(m.State),
 		Payload: m.Payload, HasPayload: true}
 	if own {
 		dst.ClientID = m.ClientID
@@ -70,12 +72,22 @@ func fillEntry(dst *protocol.Entry, e *store.Entry, user string) {
 	*dst = protocol.Entry{Pos: e.Pos, Kind: kinds[e.Kind]}
 	switch {
 	case e.Void || dst.Kind == protocol.EntryNone:
-		dst.Kind, dst.Void.To = protocol.EntryVoid, e.Pos
+		*dst = voidEntry(e.Pos, e.Pos)
 	case e.Kind == store.KindMessage:
 		fillMessage(&dst.Message, e.Message, e.Message.Sender == user)
 	case e.Kind == store.KindConversation:
 		m := e.Membership
-		dst.Conversation = protocol.ConversationRow{Conversation: []byte(m.Conversation), Member: m.Member,
+		dst.Conversation = protocol.ConversationRow{Conversation: view(m.Conversation), Member: m.Member,
 			FirstSeq: m.FirstSeq, LastSeq: m.LastSeq}
 	}
+}
+
+// voidEntry stands for positions of which nothing is to be shown.
+func voidEntry(from, to uint64) protocol.Entry {
+	return protocol.Entry{Pos: from, Kind: protocol.EntryVoid, Void: protocol.Void{To: to}}
+}
+
+// view returns the bytes of s without a copy. Nobody may write to them: what is filled here is only encoded.
+func view(s string) []byte {
+	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
