@@ -151,8 +151,8 @@ func (r *Readers) inbox(p *page, q *Read, a *ReadAnswer) {
 		return
 	}
 	a.Frames = takeBuffer()
-	*a.Frames = p.appendPushes((*a.Frames)[:0], got.Entries, q)
 	a.Last = got.Entries[len(got.Entries)-1].Pos
+	*a.Frames = p.appendPushes((*a.Frames)[:0], got.Entries, got.Head > a.Last, q)
 }
 
 func (r *Readers) history(p *page, q *Read, a *ReadAnswer) {
@@ -163,7 +163,7 @@ func (r *Readers) history(p *page, q *Read, a *ReadAnswer) {
 		return
 	}
 	a.Frames = takeBuffer()
-	*a.Frames = p.appendPulled((*a.Frames)[:0], &got, q)
+	*a.Frames = p.appendPulled((*a.Frames)[:0], got, q)
 }
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
