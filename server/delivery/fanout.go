@@ -6,7 +6,7 @@ import (
 	"lifeline/store"
 )
 
-// Poster brings items to a loop's mailbox. It must not block.
+// Poster brings items to a loop's mailbox. It must not block, and must not keep the slice.
 type Poster interface {
 	Deliver(loop int, items []Item)
 }
