@@ -100,7 +100,7 @@ func (n *Node) serveHTTP() (stop func(), err error) {
 		return func() {}, nil
 	}
 	srv, err := admin.New(admin.Options{Address: n.opts.Config.HTTP, Sets: []*metrics.Set{n.opts.Metrics},
-		Ready: n.ready, Log: n.opts.Log})
+		Debug: n.core.debugHandler(), Ready: n.ready, Log: n.opts.Log})
 	if err != nil {
 		return nil, err
 	}

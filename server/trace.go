@@ -16,12 +16,13 @@ const traceDepth = 1024
 
 // trace is one watcher of one connection. Owned by the loop, but for lines.
 type trace struct {
+	title   []byte // set before anybody else sees the trace
 	lines   chan []byte
 	dropped int
 }
 
 // Trace sends the frames of a connection in text form, one a line, "<" from the client and ">" to it, until ctx ends or
-// the connection does. It may be called from any goroutine but a loop. write is called on the caller's goroutine.
+// the connection does; the first line says what is traced. It may be called from any goroutine but a loop. write is called on the caller's goroutine.
 func (c *Core) Trace(ctx context.Context, id session.ConnID, write func(line []byte) error) error {
 	if id.Loop() >= len(c.shards) {
 		return errNoConnection
@@ -31,7 +32,14 @@ func (c *Core) Trace(ctx context.Context, id session.ConnID, write func(line []b
 	if !sh.call(ctx, func() bool { return sh.watch(id, t) }) {
 		return errNoConnection
 	}
-	defer sh.call(context.WithoutCancel(ctx), func() bool { sh.unwatch(id, t); return true })
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+		defer cancel()
+		sh.call(last, func() bool { sh.unwatch(id, t); return true })
+	}()
+	if err := write(t.title); err != nil {
+		return err
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -68,6 +76,10 @@ func (sh *Shard) watch(id session.ConnID, t *trace) bool {
 		sh.traces = make(map[session.ConnID]*trace)
 	}
 	sh.traces[id] = t
+	t.title = fmt.Appendf(nil, "tracing %v, %s", id, s.State)
+	if s.Has(session.Indexed) {
+		t.title = fmt.Appendf(t.title, ", user %q, device %q", sh.users.User(s), sh.users.Device(s))
+	}
 	s.Set(session.Traced)
 	return true
 }

@@ -28,6 +28,7 @@ const (
 type Options struct {
 	Address string         // host:port; profiles are served only when it is loopback
 	Sets    []*metrics.Set // written by /metrics, in this order
+	Debug   http.Handler   // serves /debug/ beside the profiles, on loopback only; nil = none
 	Ready   func() error   // asked by /readyz, from any goroutine; nil = ready
 	Log     *slog.Logger
 }
@@ -85,6 +86,9 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	if config.Loopback(s.options.Address) {
+		if s.options.Debug != nil {
+			mux.Handle("GET /debug/", s.options.Debug)
+		}
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)

@@ -1,9 +1,11 @@
 package servertest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"lifeline/protocol"
 	"lifeline/server/session"
@@ -32,7 +34,7 @@ func TestTraceShowsTheFramesOfOneConnection(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"< ping", "> pong", "< unknown ab", "> error"}
+		want := []string{"tracing 1.0.1, active, user \"bob\", device \"phone\"", "< ping", "> pong", "< unknown ab", "> error"}
 		if len(lines) != len(want) {
 			t.Fatalf("got %q, want %q", lines, want)
 		}
@@ -43,6 +45,34 @@ func TestTraceShowsTheFramesOfOneConnection(t *testing.T) {
 		}
 		if err := n.Core.Trace(t.Context(), session.ConnID(hello.ConnID), nil); err == nil {
 			t.Error("a connection that is gone can be traced")
+		}
+	})
+}
+
+func TestDevicesShowsCursorsAndSessions(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 2)
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		phone, _ := n.Login(0, Login{User: "bob", Device: "phone"})
+		n.Login(1, Login{User: "bob", Device: "desktop", Platform: protocol.Desktop})
+		phone.Ack(0)
+		for i := range 3 {
+			alice.Message("bob", fmt.Sprint(i), "x")
+		}
+		phone.Ack(2)
+		Idle(time.Second)
+		phone.Close()
+		synctest.Wait()
+		views, err := n.Core.Devices(t.Context(), "bob")
+		if err != nil || len(views) != 2 {
+			t.Fatalf("got %+v, %v", views, err)
+		}
+		if p := views[0]; p.Device != "phone" || *p.Cursor != 2 || p.Lag != 1 || p.LastSeen == nil || p.Session != nil {
+			t.Errorf("the phone is shown as %+v", p)
+		}
+		if d := views[1]; d.Device != "desktop" || d.Cursor != nil || d.Platform != "desktop" || d.Session == nil ||
+			d.Session.Sent != 3 || d.Session.Acked != 0 || d.Session.State != "active" {
+			t.Errorf("the desktop is shown as %+v, %+v", d, d.Session)
 		}
 	})
 }
