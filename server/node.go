@@ -82,6 +82,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	case <-n.engine.up:
 	}
 	n.core.StartClock()
+	stopTuning := make(chan struct{})
+	defer close(stopTuning)
+	go n.core.tuneGC(stopTuning)
 	n.serving.Store(true)
 	defer n.serving.Store(false)
 	n.opts.Log.Info("serving", "listen", n.opts.Config.Listen, "http", n.opts.Config.HTTP, "loops", n.opts.Config.Loops,

@@ -47,7 +47,7 @@ func TestBytesPerIdleConnection(t *testing.T) {
 func settled(t *testing.T, pid int) int {
 	t.Helper()
 	least := resident(t, pid)
-	for range 40 {
+	for range 80 {
 		<-time.After(100 * time.Millisecond)
 		least = min(least, resident(t, pid))
 	}
