@@ -97,6 +97,9 @@ func (e *engine) OnOpen(c gnet.Conn) ([]byte, gnet.Action) {
 		return nil, gnet.Close
 	}
 	c.SetContext(s)
+	if err := setSocketOptions(c.Fd()); err != nil {
+		e.core.complain("a client's socket goes on without its options", err)
+	}
 	return nil, gnet.None
 }
 
