@@ -47,7 +47,7 @@ var arrows = map[string]struct{ code, tests []string }{
 	"server/servertest": {code: []string{
 		"server", "server/auth", "server/config", "server/delivery", "server/liveness", "server/session",
 		"protocol", "store", "store/memstore",
-	}},
+	}, tests: []string{"store/storetest"}},
 
 	"loadtest":          {code: []string{"protocol", "protocol/client"}},
 	"loadtest/simulate": {code: []string{"server/liveness", "protocol/client"}},

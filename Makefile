@@ -1,0 +1,57 @@
+# Everything is done with Go and a C compiler. Tools are pinned here and run by version, so that go.mod holds only what
+# the product needs.
+
+GO          = go
+LINT        = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.9.0
+BENCHSTAT   = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
+
+PKG      ?= ./...
+ARGS     ?=
+BENCH    ?= .
+COUNT    ?= 10
+FUZZTIME ?= 30s
+
+.PHONY: help run build test check format vet lint race fuzz bench vuln clean
+
+help: ## say what each target does
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: build ## start a server for this machine; make run ARGS="--log-level debug"
+	./bin/lifelined $(ARGS)
+
+build: ## build every command into bin/
+	@mkdir -p bin
+	$(GO) build -o bin/ ./cmd/...
+
+test: ## run every test, fuzz seeds and vectors included
+	$(GO) test $(PKG)
+
+check: format vet lint test race ## everything a change must pass
+
+format:
+	@changed=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
+	if [ -n "$$changed" ]; then echo "gofmt would change:"; echo "$$changed"; exit 1; fi
+
+vet:
+	$(GO) vet $(PKG)
+
+lint:
+	$(GO) run $(LINT) run $(PKG)
+
+race:
+	$(GO) test -race $(PKG)
+
+fuzz: ## fuzz every target for FUZZTIME each
+	@.ci/fuzz $(FUZZTIME) $(PKG)
+
+bench: ## run benchmarks COUNT times into bin/bench.txt; make bench PKG=./protocol BASE=old.txt compares
+	@mkdir -p bin
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem -count=$(COUNT) $(PKG) > bin/bench.txt || { cat bin/bench.txt; exit 1; }
+	$(GO) run $(BENCHSTAT) $(BASE) bin/bench.txt
+
+vuln: ## known faults of dependencies; needs a network
+	$(GO) run $(GOVULNCHECK) $(PKG)
+
+clean:
+	rm -rf bin
