@@ -110,7 +110,7 @@ func TestRandomPagesArriveWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	var p page
 	var buf []byte
-	for round := range 3000 {
+	for round := range 1000 {
 		entries := randomEntries(rng)
 		q := &Read{User: []string{"alice", "bob"}[rng.IntN(2)], MaxFrame: 200 + rng.IntN(8000), Capabilities: uint32(rng.IntN(2))}
 		more := rng.IntN(2) == 0

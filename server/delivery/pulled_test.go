@@ -93,7 +93,7 @@ func TestPulledEndsAtTheLargestFrame(t *testing.T) {
 func TestPullingAgainFindsEverything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	var p page
-	for round := range 300 {
+	for round := range 150 {
 		all := randomHistory(rng)
 		q := &Read{User: "bob", MaxFrame: 100 + rng.IntN(4000)}
 		name := fmt.Sprintf("round %d, %d messages, max frame %d", round, len(all.Messages), q.MaxFrame)

@@ -27,17 +27,15 @@ type reads struct {
 func (r reads) Start(user, device string) (store.Start, error)         { return r.start(user, device) }
 func (r reads) Inbox(q store.InboxRead) (store.InboxPage, error)       { return r.inbox(q) }
 func (r reads) History(q store.HistoryRead) (store.HistoryPage, error) { return r.history(q) }
-func newReaders(s store.Store, workers, queue int) *Readers {
-	return NewReaders(s, workers, queue, quiet)
-}
-func headOnly(head uint64) func(store.InboxRead) (store.InboxPage, error) {
-	return func(store.InboxRead) (store.InboxPage, error) { return store.InboxPage{Head: head}, nil }
-}
 
 var (
 	quiet    = slog.New(slog.DiscardHandler)
 	errBroke = errors.New("the disk broke")
 )
+
+func newReaders(s store.Store, workers, queue int) *Readers {
+	return NewReaders(s, workers, queue, quiet)
+}
 
 // desk collects answers.
 type desk struct {

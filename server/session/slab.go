@@ -68,7 +68,7 @@ func (b *Slab) Free(s *Session) {
 
 // Get returns the session of that ConnID, or nil when the connection is gone.
 func (b *Slab) Get(id ConnID) *Session {
-	if id.Loop() != b.loop || id.Slot() >= b.fresh {
+	if id.Slot() >= b.fresh {
 		return nil
 	}
 	if s := b.at(id.Slot()); s.ID == id && s.State != Free {
