@@ -17,7 +17,7 @@ func (sh *Shard) contest(claimant session.ConnID, c *claim) (lost bool) {
 	for s := sh.users.First(c.hash); s != nil; {
 		next := sh.users.Next(s)
 		if s.ID != claimant && sh.users.Is(s, c.user) && string(sh.users.Device(s)) == c.device {
-			if wins, verdict := c.claim.Beats(s.Claim()); wins {
+			if wins, verdict := sh.judge(c, s.Claim()); wins {
 				sh.lose(s, verdict)
 			} else {
 				sh.tellLost(claimant, verdict)
@@ -27,6 +27,21 @@ func (sh *Shard) contest(claimant session.ConnID, c *claim) (lost bool) {
 		s = next
 	}
 	return false
+}
+
+// judge decides between a claim and a session's. Who displaces another must not have been displaced before: then it is
+// about to be closed itself, and the other stays.
+func (sh *Shard) judge(c *claim, other session.Claim) (wins bool, v session.Verdict) {
+	wins, v = c.claim.Beats(other)
+	if v == session.Superseded {
+		return wins, v
+	}
+	mine := displacedKey{c.user, c.device, c.claim.Instance}
+	theirs := displacedKey{c.user, c.device, other.Instance}
+	if wins {
+		return sh.core.displaced.displace(mine, theirs, sh.core.now()), v
+	}
+	return !sh.core.displaced.displace(theirs, mine, sh.core.now()), v
 }
 
 // claimElsewhere posts the claim to the other loops of the mask.
@@ -48,14 +63,11 @@ func (sh *Shard) tellLost(claimant session.ConnID, v session.Verdict) {
 	sh.core.shards[claimant.Loop()].mail.post(answer{kind: answerLost, conn: claimant, any: v})
 }
 
-// lose closes a session that has lost a claim. A displaced process is remembered, for it may never read the Close.
+// lose closes a session that has lost a claim.
 func (sh *Shard) lose(s *session.Session, v session.Verdict) {
 	code := protocol.CodeSuperseded
 	if v == session.Displaced {
 		code = protocol.CodeDisplaced
-		if s.Has(session.Indexed) {
-			sh.core.displaced.add(displacedKey{string(sh.users.User(s)), string(sh.users.Device(s)), s.Instance}, sh.core.now())
-		}
 	}
 	sh.refuseConn(s, code)
 }

@@ -166,47 +166,4 @@ func (c *Core) borrow(n int) bool {
 
 func (c *Core) giveBack(n int) { c.bodyBytes.Add(-int64(n)) }
 
-// displacedFor is how long a node remembers whom it displaced, and displacedMost how many.
-const (
-	displacedFor  = time.Minute
-	displacedMost = 1 << 16
-)
-
-// displaced remembers the processes that were told to stop, for a client may have lost the frame that said so.
-type displaced struct {
-	mu    sync.Mutex
-	since map[displacedKey]int64 // Guarded by mu.
-	queue []displacedKey         // oldest first. Guarded by mu.
-}
-
-type displacedKey struct {
-	user, device string
-	instance     uint64
-}
-
-// add remembers a process; the oldest is forgotten when there are too many.
-func (d *displaced) add(k displacedKey, now int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.since == nil {
-		d.since = make(map[displacedKey]int64)
-	}
-	for len(d.queue) > 0 && (len(d.queue) >= displacedMost || now-d.since[d.queue[0]] > int64(displacedFor)) {
-		delete(d.since, d.queue[0])
-		d.queue = d.queue[1:]
-	}
-	if _, ok := d.since[k]; !ok {
-		d.queue = append(d.queue, k)
-	}
-	d.since[k] = now
-}
-
-// has reports whether the process was displaced within the last minute.
-func (d *displaced) has(k displacedKey, now int64) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	at, ok := d.since[k]
-	return ok && now-at <= int64(displacedFor)
-}
-
 var _ delivery.Poster = (*Core)(nil)

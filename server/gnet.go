@@ -136,10 +136,12 @@ func (e *engine) loopOf(el gnet.EventLoop) *loop {
 }
 
 // Wake implements Loop.
-func (l *loop) Wake() {
-	if err := l.el.Execute(context.Background(), l); err != nil && !l.engine.stopped.Load() {
-		l.engine.log.Error("an event loop cannot be woken; its sessions are stuck until it can", "err", err)
+func (l *loop) Wake() bool {
+	err := l.el.Execute(context.Background(), l)
+	if err != nil && !l.engine.stopped.Load() {
+		l.engine.core.complain("an event loop could not be woken; the next tick tries again", err)
 	}
+	return err == nil
 }
 
 // Run implements gnet.Runnable.

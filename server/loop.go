@@ -16,8 +16,8 @@ type Conn interface {
 
 // Loop is what a shard asks of the event loop it lives on.
 type Loop interface {
-	// Wake has Shard.Run called on the loop soon. Any goroutine; it never blocks.
-	Wake()
+	// Wake has Shard.Run called on the loop soon, or reports that it cannot. Any goroutine; it never blocks.
+	Wake() bool
 	// Close closes a connection at once: Shard.Closed has run before it returns. On the loop.
 	Close(Conn)
 	// ShutWrite ends the sending side, so that the peer reads an end of file after what was written. On the loop.

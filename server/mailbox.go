@@ -15,7 +15,7 @@ const defaultLane = 16384
 type mailbox struct {
 	capacity int // of items. Set at construction.
 
-	wake func() // set before the first post that must be heard. Guarded by mu.
+	wake func() bool // set before the first post that must be heard. Guarded by mu.
 
 	mu       sync.Mutex
 	answers  []answer          // Guarded by mu.
@@ -68,13 +68,15 @@ func (m *mailbox) unlockAndWake() {
 	}
 	m.awake = m.awake || wake != nil
 	m.mu.Unlock()
-	if wake != nil {
-		wake()
+	if wake != nil && !wake() {
+		m.mu.Lock()
+		m.awake = false // the next post, at latest the next tick, tries again
+		m.mu.Unlock()
 	}
 }
 
-// bind sets how the loop is woken, and wakes it for what is waiting.
-func (m *mailbox) bind(wake func()) {
+// bind sets how the loop is woken, and wakes it for what is waiting. wake says whether it could.
+func (m *mailbox) bind(wake func() bool) {
 	m.mu.Lock()
 	m.wake = wake
 	m.unlockAndWake()

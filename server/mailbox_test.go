@@ -14,9 +14,12 @@ import (
 )
 
 // bell counts wakes. A loop that is woken runs once for each.
-type bell struct{ wakes int }
+type bell struct {
+	wakes  int
+	broken bool
+}
 
-func (b *bell) wake() { b.wakes++ }
+func (b *bell) wake() bool { b.wakes++; return !b.broken }
 
 // boundMailbox is a mailbox whose loop has taken what the binding woke it for.
 func boundMailbox(capacity int) (*mailbox, *bell) {
@@ -251,12 +254,13 @@ func TestMailboxLosesNoWake(t *testing.T) {
 	m := &mailbox{capacity: 64}
 	wakes := make(chan struct{}, 1)
 	var doubled atomic.Int32
-	m.bind(func() {
+	m.bind(func() bool {
 		select {
 		case wakes <- struct{}{}:
 		default:
 			doubled.Add(1)
 		}
+		return true
 	})
 	var posting sync.WaitGroup
 	for p := range posters {
@@ -319,5 +323,23 @@ func TestMailboxLosesNoWake(t *testing.T) {
 	posting.Wait()
 	if n := doubled.Load(); n != 0 {
 		t.Errorf("%d wakes came while another was on its way", n)
+	}
+}
+
+// A wake that failed is tried again by the next post: a loop is never given up.
+func TestAFailedWakeIsTriedAgain(t *testing.T) {
+	m, b := boundMailbox(4)
+	before := b.wakes
+	b.broken = true
+	m.tick()
+	m.tick()
+	b.broken = false
+	m.tick()
+	m.tick()
+	if got := b.wakes - before; got != 3 {
+		t.Fatalf("%d wakes for two that failed, one that did not and a post behind it, want 3", got)
+	}
+	if !m.take().ticked {
+		t.Fatal("the tick is lost")
 	}
 }

@@ -107,7 +107,7 @@ func (sh *Shard) inboxRead(s *session.Session, a *delivery.ReadAnswer) {
 		out := sh.out(s)
 		*out = append(*out, *a.Frames...)
 		sh.sent(s, a.Last)
-		sh.core.meter.framesOut[protocol.TypePush].Inc()
+		sh.core.meter.framesOut[protocol.TypePush].Add(a.Pushes)
 	} else if a.Asked && s.Head > s.Sent {
 		sh.core.meter.readsEmpty.Inc()
 		s.Set(session.Blocked)

@@ -42,11 +42,12 @@ func newRig(t testing.TB) *rig {
 }
 
 // Wake implements Loop.
-func (r *rig) Wake() {
+func (r *rig) Wake() bool {
 	select {
 	case r.woke <- struct{}{}:
 	default:
 	}
+	return true
 }
 
 // Close implements Loop.

@@ -23,7 +23,6 @@ type Shard struct {
 	// Owned by the loop.
 	loop    Loop
 	clock   liveness.Clock
-	ticked  int64 // node clock at the last tick
 	slab    *session.Slab
 	arena   *session.Arena
 	users   *session.Index
@@ -119,7 +118,7 @@ func (sh *Shard) Run() {
 	defer sh.leave(nil)
 	got := sh.mail.take()
 	if got.ticked {
-		sh.tick()
+		sh.safely(sh.tick)
 	}
 	for i := range got.answers {
 		sh.answer(&got.answers[i])
@@ -128,7 +127,7 @@ func (sh *Shard) Run() {
 		sh.item(&got.items[i])
 	}
 	for user, pos := range got.overflow {
-		sh.raise(user, pos)
+		sh.safely(func() { sh.raise(user, pos) })
 	}
 	sh.mail.recycle(got)
 }
@@ -142,6 +141,16 @@ func (sh *Shard) leave(s *session.Session) {
 		sh.flush()
 	}
 	sh.depth--
+}
+
+// safely runs a part of a burst, so that a panic in it does not take the rest of the burst along.
+func (sh *Shard) safely(part func()) {
+	defer func() {
+		if v := recover(); v != nil {
+			sh.panicked(nil, v)
+		}
+	}()
+	part()
 }
 
 func (sh *Shard) panicked(s *session.Session, v any) {

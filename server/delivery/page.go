@@ -10,11 +10,13 @@ type page struct {
 	entry   protocol.Entry
 	message protocol.Message
 	pulled  protocol.Pulled
+	pushes  int // frames of the last appendPushes
 }
 
 // appendPushes appends the Pushes that carry entries, each within the client's largest frame; more says that the inbox
 // goes on behind them. A run of voids becomes one entry.
 func (p *page) appendPushes(dst []byte, entries []store.Entry, more bool, q *Read) []byte {
+	p.pushes = 1
 	b := protocol.BeginPush(dst, q.MaxFrame)
 	for i := 0; i < len(entries); {
 		i += p.entryFrom(entries[i:], q)
@@ -22,7 +24,7 @@ func (p *page) appendPushes(dst []byte, entries []store.Entry, more bool, q *Rea
 			continue
 		}
 		if b.Len() > 0 {
-			dst = b.End(true)
+			dst = p.endPush(&b)
 			b = protocol.BeginPush(dst, q.MaxFrame)
 		}
 		if b.AddEntry(&p.entry) {
@@ -32,11 +34,17 @@ func (p *page) appendPushes(dst []byte, entries []store.Entry, more bool, q *Rea
 		b = protocol.BeginPush(dst, protocol.MaxLength)
 		b.AddEntry(&p.entry)
 		if i < len(entries) {
-			dst = b.End(true)
+			dst = p.endPush(&b)
 			b = protocol.BeginPush(dst, q.MaxFrame)
 		}
 	}
 	return b.End(more)
+}
+
+// endPush ends a frame that another follows.
+func (p *page) endPush(b *protocol.PushBatch) []byte {
+	p.pushes++
+	return b.End(true)
 }
 
 // entryFrom sets p.entry to the first of entries, or to the run of voids they begin with, and returns how many it took.

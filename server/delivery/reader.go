@@ -59,6 +59,7 @@ type ReadAnswer struct {
 	Asked         bool // entries were asked for, not only the head
 	Head, Trimmed uint64
 	Last          uint64 // last position in Frames, 0 = none
+	Pushes        int    // frames in Frames
 	Frames        *[]byte
 
 	Refusal store.Refusal // ReadHistory: Frames is empty then
@@ -153,6 +154,7 @@ func (r *Readers) inbox(p *page, q *Read, a *ReadAnswer) {
 	a.Frames = takeBuffer()
 	a.Last = got.Entries[len(got.Entries)-1].Pos
 	*a.Frames = p.appendPushes((*a.Frames)[:0], got.Entries, got.Head > a.Last, q)
+	a.Pushes = p.pushes
 }
 
 func (r *Readers) history(p *page, q *Read, a *ReadAnswer) {

@@ -118,7 +118,7 @@ func TestReadInbox(t *testing.T) {
 		if outline(frames) != tt.outline {
 			t.Errorf("%s: got %s, want %s", tt.name, outline(frames), tt.outline)
 		}
-		tt.want.Kind, tt.want.Conn = ReadInbox, 7
+		tt.want.Kind, tt.want.Conn, tt.want.Pushes = ReadInbox, 7, len(frames)
 		if got.Frames = nil; !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", tt.name, got, tt.want)
 		}

@@ -18,6 +18,7 @@ type Faults struct {
 	rng    *rand.Rand
 	rates  Rates
 	refuse func(store.Command) store.Refusal
+	onAck  func(store.Ack)
 }
 
 // Rates are probabilities from 0 to 1, and the longest delay of a read.
@@ -79,6 +80,24 @@ func (f *Faults) Submit(c store.Command) store.Refusal {
 		}
 	}
 	return f.Store.Submit(c)
+}
+
+// OnAck has see told of every Ack before the store is; it may panic.
+func (f *Faults) OnAck(see func(store.Ack)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.onAck = see
+}
+
+// Ack implements store.Store.
+func (f *Faults) Ack(a store.Ack) {
+	f.mu.Lock()
+	see := f.onAck
+	f.mu.Unlock()
+	if see != nil {
+		see(a)
+	}
+	f.Store.Ack(a)
 }
 
 var errFault = errors.New("a read failed as the test wants it")

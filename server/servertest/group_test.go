@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"testing"
+	"time"
 
 	"lifeline/protocol"
 	"lifeline/store"
@@ -75,6 +76,36 @@ func TestAPanicEndsOneConnection(t *testing.T) {
 			t.Errorf("%d panics counted", got)
 		}
 		alive(t, n, bob)
+	})
+}
+
+// A panic outside any connection's own work, here in the flush of cursors, must not take along what came in the same burst.
+func TestAPanicInTheSweepLosesNoAnswer(t *testing.T) {
+	script(t, func(t *testing.T) {
+		var faults Faults
+		n := Start(t, 1, WithFaults(&faults, 1))
+		bob, _ := n.Login(0, Login{User: "bob", Device: "phone"})
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		bob.Ack(0)
+		faults.OnAck(func(store.Ack) { panic("as the test wants it") })
+		resume := n.Pause(0)
+		go alice.Post("bob", "1", "x")
+		Idle(2 * time.Second)
+		resume()
+		if ack := alice.Sendack(); ack.Seq != 1 {
+			t.Fatalf("got %s", ack.AppendText(nil))
+		}
+		Idle(2 * time.Second)
+		if got := n.Counter("lifeline_panics_total"); got == 0 {
+			t.Error("the panic was not counted")
+		}
+		faults.OnAck(nil)
+		bob.Push()
+		bob.Ack(1)
+		Idle(2 * time.Second)
+		if s, _ := n.Mem.Start("bob", "phone"); s.Cursor != 1 {
+			t.Errorf("the cursor is %d", s.Cursor)
+		}
 	})
 }
 

@@ -40,7 +40,7 @@ func (l *loop) stop() {
 }
 
 // Wake implements server.Loop.
-func (l *loop) Wake() { l.tasks <- l.shard.Run }
+func (l *loop) Wake() bool { l.tasks <- l.shard.Run; return true }
 
 // Close implements server.Loop.
 func (l *loop) Close(c server.Conn) { c.(*conn).closeHere(nil) }

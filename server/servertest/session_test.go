@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"lifeline/protocol"
+	"lifeline/server"
+	"lifeline/server/auth"
 	"lifeline/store"
 )
 
@@ -114,6 +116,55 @@ func TestOneLiveSessionWhateverTheOrder(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Three claims that beat one another in a circle: A's newer socket, B, and A's older socket whose Connect comes last.
+// Exactly one must stay, in whatever order the three loops install their session and then hear of the others.
+func TestClaimsInACircleLeaveOne(t *testing.T) {
+	orders := [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}}
+	for _, installed := range orders {
+		for _, heard := range orders {
+			script(t, func(t *testing.T) {
+				gate := make(gatedVerifier)
+				n := Start(t, 3, func(o *server.CoreOptions) { o.Verifier = gate })
+				for loop, login := range []Login{{Instance: 1, Attempt: 2}, {Instance: 2, Attempt: 1}, {Instance: 1, Attempt: 1}} {
+					login.User, login.Device = "bob", "phone"
+					n.Dial(loop).Send(login.Frame())
+				}
+				pauseAll := func() (resume []func()) {
+					for loop := range 3 {
+						resume = append(resume, n.Pause(loop))
+					}
+					return resume
+				}
+				resumeIn := func(resume []func(), order []int) {
+					for _, loop := range order {
+						resume[loop]()
+						synctest.Wait()
+					}
+				}
+				install := pauseAll()
+				close(gate) // the tokens are good: each loop's session waits behind its pause
+				synctest.Wait()
+				hear := pauseAll()
+				resumeIn(install, installed)
+				resumeIn(hear, heard)
+				Idle(5 * time.Second)
+				if got := n.Core.Sessions(); got != 1 {
+					t.Errorf("installed %v, heard %v: %d sessions are left, want 1", installed, heard, got)
+				}
+			})
+		}
+	}
+}
+
+// gatedVerifier answers nothing before it is closed.
+type gatedVerifier chan struct{}
+
+// Verify implements auth.Verifier.
+func (g gatedVerifier) Verify(token []byte, now time.Time) (auth.Identity, error) {
+	<-g
+	return auth.Development{}.Verify(token, now)
 }
 
 func TestARestoredPhoneGetsEverythingAgain(t *testing.T) {
