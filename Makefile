@@ -42,7 +42,7 @@ lint:
 race:
 	$(GO) test -race $(PKG)
 
-fuzz: ## fuzz every target for FUZZTIME each
+fuzz: ## fuzz every target for FUZZTIME (30s, or 2000x) each
 	@.ci/fuzz $(FUZZTIME) $(PKG)
 
 bench: ## run benchmarks COUNT times into bin/bench.txt; make bench PKG=./protocol BASE=old.txt compares
