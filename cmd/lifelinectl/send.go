@@ -99,7 +99,7 @@ func (s *send) run(ctx context.Context, args []string) error {
 	}
 	s.client.Leave(reason)
 	if err == nil {
-		<-ended // a logout that the server did not hear of is no failure of sending
+		_ = <-ended // a logout that the server did not hear of is no failure of sending
 	}
 	return err
 }

@@ -149,9 +149,9 @@ var lies = []lie{
 		}
 	}},
 	{name: "ignores MaxBytes", caughtBy: "InboxPageBytes", open: func(l *liar) {
-		l.inbox = func(r store.InboxRead, page store.InboxPage) store.InboxPage {
+		l.inbox = func(r store.InboxRead, _ store.InboxPage) store.InboxPage {
 			r.MaxBytes = store.MaxPageBytes
-			page, _ = l.Store.Inbox(r)
+			page, _ := l.Store.Inbox(r)
 			return page
 		}
 	}},
