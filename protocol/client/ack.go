@@ -8,7 +8,6 @@ type acks struct {
 	delay time.Duration
 	every uint64
 
-	holding   bool   // a reset is not stored yet: no ack at all
 	urgent    bool   // ack at once, even the position that it began with
 	acked     uint64 // last sent
 	persisted uint64
@@ -39,16 +38,17 @@ func (a *acks) mark(now time.Time, before uint64) {
 	}
 }
 
-// release ends a reset: the list is stored up to pos, which is acknowledged at once, 0 included.
+// release ends a reset: the list is stored up to pos, which is acknowledged at once, 0 included. Until then nothing is
+// persisted and so nothing acknowledged.
 func (a *acks) release(pos uint64) {
-	a.holding, a.urgent = false, true
+	a.urgent = true
 	a.acked, a.persisted = pos, pos
 	a.received = max(a.received, pos)
 }
 
 // due is when take has something to give; zero: not yet known.
 func (a *acks) due() time.Time {
-	if a.holding || a.ready() <= a.acked {
+	if a.ready() <= a.acked {
 		return time.Time{}
 	}
 	return a.since.Add(a.delay)
@@ -58,8 +58,6 @@ func (a *acks) due() time.Time {
 func (a *acks) take(now time.Time, last bool) (pos uint64, ok bool) {
 	pos = a.ready()
 	switch {
-	case a.holding:
-		return 0, false
 	case a.urgent:
 	case pos <= a.acked:
 		return 0, false

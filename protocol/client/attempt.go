@@ -109,7 +109,7 @@ func (a *attempt) fault(f *protocol.Connack) error {
 		return errors.New("Connack has no epoch")
 	case f.Reset:
 		return nil
-	case !a.connect.HasPos || f.Start != a.connect.Pos:
+	case f.Start != a.connect.Pos:
 		return fmt.Errorf("the server begins at position %d, and the client asked for another", f.Start)
 	case string(f.Epoch) != string(a.connect.Epoch):
 		return errors.New("the server goes on in another epoch")

@@ -90,6 +90,15 @@ func hint(s *protocol.Status, random float64) (wait time.Duration, ok bool) {
 	return min(wait, hintMost), true
 }
 
+// moved plans the next try behind a connection or a try that the client itself gave up for a better one. That is nobody's
+// failure.
+func (b *backoff) moved(now time.Time, lasted time.Duration) plan {
+	if lasted >= proven {
+		b.failures = 0
+	}
+	return b.hurry(now, plan{at: b.affordable(now.Add(hurryEvery))})
+}
+
 // hurry plans a try at once, because the network is back or the app came to the front.
 func (b *backoff) hurry(now time.Time, p plan) plan {
 	if p.stop || p.hinted {

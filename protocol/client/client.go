@@ -34,13 +34,15 @@ type Client struct {
 }
 
 // New makes a client and loads its outbox. It opens no connection.
-func New(o Options) (*Client, error) {
+func New(o Options) (*Client, error) { return newClient(o, mathrand.Float64) }
+
+func newClient(o Options, random func() float64) (*Client, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("client options: %w", err)
 	}
 	o = o.withDefaults()
-	c := &Client{o: o, random: mathrand.Float64, wake: make(chan struct{}, 1), activity: o.Activity, network: o.Network}
-	c.sender.random = c.random
+	c := &Client{o: o, random: random, wake: make(chan struct{}, 1), activity: o.Activity, network: o.Network}
+	c.sender.random = random
 	waiting, err := o.Outbox.Load()
 	if err != nil {
 		return nil, fmt.Errorf("load the outbox: %w", err)

@@ -47,7 +47,8 @@ func (l *loop) networkChanged(now time.Time, n protocol.Network) {
 	if l.attempt != nil {
 		l.attempt.cancel()
 		l.attempt = nil
-		l.plan, l.cause = l.backoff.ended(now, ending{}, background(l.activity)), errNetwork
+		l.move(now, 0, SceneNetwork, errNetwork)
+		return
 	}
 	l.hurry(now, SceneNetwork)
 }
@@ -64,9 +65,18 @@ func (l *loop) abandon(now time.Time, scene Scene, why error) {
 	s := l.session
 	s.connection.close()
 	l.session = nil
-	l.plan = l.backoff.ended(now, ending{online: true, lasted: now.Sub(s.since)}, background(l.activity))
+	l.move(now, now.Sub(s.since), scene, why)
+}
+
+// move plans the try that replaces what was given up.
+func (l *loop) move(now time.Time, lasted time.Duration, scene Scene, why error) {
 	l.cause = why
-	l.hurry(now, scene)
+	if l.leaving != nil || l.ended {
+		return
+	}
+	l.begin(now, scene)
+	l.plan = l.backoff.moved(now, lasted)
+	l.report(Status{State: Waiting, Next: l.nextTry(), Cause: why})
 }
 
 // hurry brings the next try forward.

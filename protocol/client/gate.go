@@ -23,7 +23,7 @@ func (g *gate) check(e *protocol.Entry) verdict {
 	switch {
 	case last <= g.received:
 		return repeat
-	case e.Pos > g.received+1 || last < e.Pos:
+	case e.Pos > g.received+1:
 		return hole
 	}
 	g.received = last

@@ -298,7 +298,7 @@ func (l *loop) persisted(now time.Time, p progress) {
 	if l.session == nil {
 		return
 	}
-	if p.reset && l.session.acks.holding {
+	if p.reset {
 		l.session.acks.release(p.at.Pos)
 	}
 	l.session.acks.stored(now, p.at.Pos)

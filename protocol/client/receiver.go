@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -141,32 +142,37 @@ func (r *receiver) handle(ctx context.Context, batch []received) error {
 	if to := batch[0].reset; to != nil {
 		return r.begin(ctx, *to, batch[0].resets)
 	}
-	var ids []MessageID
-	var pos uint64
-	var duplicates uint64
+	ids, pos, err := r.entries(batch)
+	if err != nil && pos == 0 {
+		return err
+	}
+	if fault := r.o.Inbox.Commit(ids, pos); fault != nil {
+		return errors.Join(err, fmt.Errorf("store position %d: %w", pos, fault))
+	}
+	r.report(progress{resets: r.resets, at: Progress{Epoch: r.epoch, Pos: pos}})
+	return err
+}
+
+// entries gives entries to the app, until one fails or the app leaves. It returns the ids of the messages among them and
+// the last position that the app has done with, 0 for none.
+func (r *receiver) entries(batch []received) (ids []MessageID, pos uint64, err error) {
 	for i := range batch {
-		if i > 0 && r.isStopping() {
-			break
-		}
 		e := &batch[i].entry
+		if pos != 0 && r.isStopping() {
+			return ids, pos, nil
+		}
 		id, handled, err := r.entry(e, ids)
 		if err != nil {
-			return fmt.Errorf("handle position %d: %w", e.Pos, err)
+			return ids, pos, fmt.Errorf("handle position %d: %w", e.Pos, err)
 		}
-		switch {
-		case !handled:
-			duplicates++
-		case id != MessageID{}:
+		if !handled {
+			r.addDuplicates(1)
+		} else if id != (MessageID{}) {
 			ids = append(ids, id)
 		}
 		pos = lastPos(e)
 	}
-	r.addDuplicates(duplicates)
-	if err := r.o.Inbox.Commit(ids, pos); err != nil {
-		return fmt.Errorf("store position %d: %w", pos, err)
-	}
-	r.report(progress{resets: r.resets, at: Progress{Epoch: r.epoch, Pos: pos}})
-	return nil
+	return ids, pos, nil
 }
 
 // entry gives one entry to the app. handled is false for a message that the app has, or has just been given in batch.

@@ -38,7 +38,6 @@ func (l *loop) newSession(now time.Time, o *outcome) *session {
 		acks: acks{
 			delay:     time.Duration(f.Limits.AckDelayMs) * time.Millisecond,
 			every:     max(1, uint64(f.Limits.AckEvery)),
-			holding:   f.Reset,
 			acked:     f.Start,
 			received:  f.Start,
 			persisted: f.Start,
