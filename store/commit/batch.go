@@ -7,7 +7,8 @@ import (
 	"lifeline/store"
 )
 
-// A batch ends at the first of these. The command that reached it is whole in the batch, whatever its size.
+// A batch takes no more commands after the first of these. The command that reached it is whole in the batch, whatever
+// its size, and what the store owes comes on top.
 const (
 	maxBatchCommands = 256
 	maxBatchKeys     = 4096
@@ -18,25 +19,28 @@ const slabSize = 64 // messages or recipients allocated together
 
 // batch is what one commit is made of: operations for the engine, then events for the sink, then answers. Keys and
 // values lie one behind the other in an arena that is used again; messages and recipients are given away. Owned by the
-// committer.
+// committer; while it is being committed it does not change.
 type batch struct {
+	number   uint64
 	now      int64 // Unix milliseconds, the time of everything in it
-	arena    []byte
-	ops      [store.Partitions][]store.Op
 	commands int
+	size     int // of the commands, as the queue counts them
 	keys     int
 	bytes    int
+	arena    []byte
+	ops      [store.Partitions][]store.Op
+	sealed   []store.PartitionOps
 	events   []store.Event
 	answers  []answer
+	forgets  []device
+	took     time.Duration // in the engine
 
-	dedup   map[[16]byte]dedup       // rows written, for later commands of the batch
-	hashes  [store.Partitions][]byte // of those rows
-	changed map[string]struct{}      // groups whose members changed: who must read them waits for the next batch
+	// For the commands behind it that are resolved before it is in.
+	dedup   map[dedupKey]dedup  // rows written
+	changed map[string]struct{} // groups whose members changed
 
-	applied    [store.Partitions]uint64 // of the batches before
-	sealed     []store.PartitionOps
-	messages   []store.Message
-	recipients []store.Recipient
+	messages   []store.Message   // slab
+	recipients []store.Recipient // slab
 }
 
 type answer struct {
@@ -45,83 +49,77 @@ type answer struct {
 }
 
 func newBatch() *batch {
-	return &batch{dedup: map[[16]byte]dedup{}, changed: map[string]struct{}{}}
+	return &batch{dedup: map[dedupKey]dedup{}, changed: map[string]struct{}{}}
 }
 
 // reset empties the batch. What it gave away it lets go of.
-func (b *batch) reset(now time.Time) {
-	b.now = now.UnixMilli()
-	b.arena, b.keys, b.bytes = b.arena[:0], 0, 0
+func (b *batch) reset() {
+	b.now, b.commands, b.size, b.keys, b.bytes = 0, 0, 0, 0, 0
+	b.arena = b.arena[:0]
 	for _, p := range b.sealed {
 		b.ops[p.Partition] = b.ops[p.Partition][:0]
-		b.hashes[p.Partition] = b.hashes[p.Partition][:0]
 	}
 	b.sealed = b.sealed[:0]
 	clear(b.events)
 	b.events = b.events[:0]
 	clear(b.answers)
 	b.answers = b.answers[:0]
+	b.forgets = b.forgets[:0]
 	clear(b.dedup)
 	clear(b.changed)
 }
 
-func (b *batch) full(commands int) bool {
-	return commands >= maxBatchCommands || b.keys >= maxBatchKeys || b.bytes >= maxBatchBytes
+func (b *batch) full() bool {
+	return b.commands >= maxBatchCommands || b.keys >= maxBatchKeys || b.bytes >= maxBatchBytes
 }
+
+// empty reports that there is nothing to commit and nobody to answer.
+func (b *batch) empty() bool { return b.keys == 0 && len(b.answers) == 0 }
 
 // set adds an operation whose key begins at k in the arena and whose value, the arena's last bytes, at v.
 func (b *batch) set(p uint8, k, v int) {
-	b.ops[p] = append(b.ops[p], store.Op{Key: b.arena[k:v:v], Value: b.arena[v:len(b.arena):len(b.arena)]})
+	b.ops[p] = append(b.ops[p], b.op(k, v))
 	b.keys++
-	b.bytes += len(b.arena) - k
 }
+
+// reserve keeps a place for an operation that fill completes.
+func (b *batch) reserve(p uint8) (place int) {
+	b.ops[p] = append(b.ops[p], store.Op{})
+	b.keys++
+	return len(b.ops[p]) - 1
+}
+
+// fill is set for a reserved place.
+func (b *batch) fill(p uint8, place, k, v int) { b.ops[p][place] = b.op(k, v) }
 
 // delete adds a deletion of the key that begins at k and ends the arena.
 func (b *batch) delete(p uint8, k int) {
-	b.ops[p] = append(b.ops[p], store.Op{Key: b.arena[k:len(b.arena):len(b.arena)], Delete: true})
+	op := b.op(k, len(b.arena))
+	op.Value, op.Delete = nil, true
+	b.ops[p] = append(b.ops[p], op)
 	b.keys++
-	b.bytes += len(b.arena) - k
 }
 
-// remember writes a dedup row.
-func (b *batch) remember(p uint8, hash [16]byte, d dedup) {
-	k := len(b.arena)
-	b.arena = appendDedupKey(b.arena, p, &hash)
-	v := len(b.arena)
-	b.arena = d.append(b.arena)
-	b.set(p, k, v)
-	b.dedup[hash] = d
-	b.hashes[p] = append(b.hashes[p], hash[:]...)
+// op cuts an operation out of the arena. When the arena moves, what was cut out stays where it was.
+func (b *batch) op(k, v int) store.Op {
+	end := len(b.arena)
+	b.bytes += end - k
+	return store.Op{Key: b.arena[k:v:v], Value: b.arena[v:end:end]}
 }
 
-// seal ends the batch: per partition the dedup rows' expiry and the applied index.
-func (b *batch) seal() []store.PartitionOps {
+// seal ends the batch with the applied index of each partition.
+func (b *batch) seal(applied *[store.Partitions]uint64) {
 	for p := range b.ops {
 		if len(b.ops[p]) == 0 {
 			continue
 		}
-		index := b.applied[p] + 1
-		if hashes := b.hashes[p]; len(hashes) > 0 {
-			k := len(b.arena)
-			b.arena = appendExpiryKey(b.arena, uint8(p), expiryDay(b.now), index)
-			v := len(b.arena)
-			b.arena = append(append(b.arena, valueVersion), hashes...)
-			b.set(uint8(p), k, v)
-		}
+		applied[p]++
 		k := len(b.arena)
 		b.arena = appendAppliedKey(b.arena, uint8(p))
 		v := len(b.arena)
-		b.arena = binary.AppendUvarint(append(b.arena, valueVersion), index)
+		b.arena = binary.AppendUvarint(append(b.arena, valueVersion), applied[p])
 		b.set(uint8(p), k, v)
-		b.sealed = append(b.sealed, store.PartitionOps{Partition: uint16(p), Index: index, Ops: b.ops[p]})
-	}
-	return b.sealed
-}
-
-// committed is called when the sealed batch is durable.
-func (b *batch) committed() {
-	for _, p := range b.sealed {
-		b.applied[p.Partition] = p.Index
+		b.sealed = append(b.sealed, store.PartitionOps{Partition: uint16(p), Index: applied[p], Ops: b.ops[p]})
 	}
 }
 

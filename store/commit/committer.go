@@ -9,7 +9,9 @@ import (
 	"lifeline/store"
 )
 
-// committer builds batches and commits them. Everything here belongs to its one goroutine.
+// committer resolves commands into batches. While one batch is being committed, commands behind it are resolved into the
+// next: they read what is durable, then that batch, then their own. Everything here belongs to the committer's one
+// goroutine; another one only waits for the engine.
 type committer struct {
 	// Set at construction.
 	engine  store.Engine
@@ -22,10 +24,14 @@ type committer struct {
 
 	conversations *heads[conversation]
 	inboxes       *heads[inbox]
-	batch         *batch
-	waiting       []any // taken from the queue; those before next are in a batch
+	batch         *batch // that is being built
+	flying        *batch // that is being committed; nil when none is
+	spare         []*batch
+	commits       chan *batch // to the goroutine that waits for the engine
+	results       chan error
+	applied       [store.Partitions]uint64 // of the last batch sealed
+	waiting       []any                    // taken from the queue; those before next are in a batch
 	next          int
-	forgets       []device // in the batch
 	ids           *rand.ChaCha8
 
 	// Scratch, valid until the next use.
@@ -37,76 +43,143 @@ type committer struct {
 // run commits until the queue is closed and everything in it is answered. An error means that nothing is known about
 // the last batch: the caller must give no answer any more.
 func (c *committer) run() error {
-	for c.wait() {
-		if err := c.build(); err != nil {
-			return fmt.Errorf("resolve a batch: %w", err)
-		}
-		if err := c.commit(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wait returns when there is something to do; false when there never will be.
-func (c *committer) wait() bool {
+	go c.commitEach()
+	defer close(c.commits)
 	for {
-		if c.next == len(c.waiting) {
-			clear(c.waiting)
-			c.waiting, c.next = c.queue.take(c.waiting), 0
+		if err := c.build(); err != nil {
+			return err
 		}
 		switch {
-		case len(c.waiting) > 0 || c.cursors.pending():
-			return true
+		case c.flying != nil:
+			if err := c.await(); err != nil {
+				return err
+			}
+		case c.hasWork():
+			if err := c.launch(); err != nil {
+				return err
+			}
+		case c.more():
+			// came since build looked
 		case c.queue.isClosed():
-			return false // what is owed to inboxes is in the store
-		case len(c.owing.round) > 0:
-			return true
+			return nil // what is owed to inboxes is in the store
+		default:
+			<-c.queue.wake
 		}
-		<-c.queue.wake
 	}
 }
 
-// build resolves what there is into a batch. What the store owes comes first, so that commands cannot starve it.
-func (c *committer) build() error {
-	c.batch.reset(c.clock())
-	if err := c.flush(); err != nil {
-		return err
-	}
-	if err := c.pay(); err != nil {
-		return err
-	}
-	commands, bytes := 0, 0
-	for !c.batch.full(commands) {
-		if c.next == len(c.waiting) && !c.refill() {
-			break
+// commitEach commits one batch at a time.
+func (c *committer) commitEach() {
+	for b := range c.commits {
+		if len(b.sealed) == 0 {
+			c.results <- nil
+			continue
 		}
-		command := c.waiting[c.next]
-		if c.mustWait(command) {
-			break
-		}
-		if err := c.resolve(command); err != nil {
-			return err
-		}
-		c.next++
-		commands++
-		bytes += size(command)
+		began := time.Now()
+		err := c.engine.Commit(context.Background(), b.sealed)
+		b.took = time.Since(began)
+		c.results <- err
 	}
-	c.queue.took(commands, bytes)
-	c.putHeads()
-	c.batch.commands = commands
-	return nil
 }
 
-func (c *committer) refill() bool {
-	clear(c.waiting)
-	c.waiting, c.next = c.queue.take(c.waiting), 0
+// hasWork reports whether a batch would do something.
+func (c *committer) hasWork() bool {
+	return !c.batch.empty() || c.cursors.pending() || c.owing.some() && !c.queue.isClosed()
+}
+
+// more reports whether a command waits.
+func (c *committer) more() bool {
+	if c.next == len(c.waiting) {
+		clear(c.waiting)
+		c.waiting, c.next = c.queue.take(c.waiting), 0
+	}
 	return len(c.waiting) > 0
 }
 
-// mustWait reports whether a command reads members that this batch changes: a scan does not see the batch.
+// build resolves the commands that wait, as far as the batch has room.
+func (c *committer) build() error {
+	b := c.batch
+	for !b.full() && c.more() {
+		command := c.waiting[c.next]
+		if c.mustWait(command) {
+			return nil
+		}
+		if b.now == 0 {
+			b.now = c.clock().UnixMilli()
+		}
+		if err := c.resolve(command); err != nil {
+			return fmt.Errorf("resolve a command: %w", err)
+		}
+		c.next++
+		b.commands++
+		b.size += size(command)
+	}
+	return nil
+}
+
+// await waits until the batch that is being committed is in, or until so many commands have come that resolving them
+// meanwhile is worth it.
+func (c *committer) await() error {
+	many := c.queue.many
+	if c.batch.full() || c.next < len(c.waiting) {
+		many = nil
+	}
+	select {
+	case <-many:
+		return nil
+	case err := <-c.results:
+		if err != nil {
+			return fmt.Errorf("commit a batch: %w", err)
+		}
+	}
+	landed := c.flying
+	c.flying = nil
+	c.settle(landed)
+	if err := c.build(); err != nil {
+		return err
+	}
+	if c.hasWork() {
+		if err := c.launch(); err != nil {
+			return err
+		}
+	}
+	c.tell(landed)
+	landed.reset()
+	c.spare = append(c.spare, landed)
+	return nil
+}
+
+// launch has the batch committed and begins another. Nothing is being committed, so what the store itself owes, which
+// comes on top of the commands, finds all that it reads in the engine.
+func (c *committer) launch() error {
+	b := c.batch
+	if b.now == 0 {
+		b.now = c.clock().UnixMilli()
+	}
+	if err := c.flush(); err != nil {
+		return fmt.Errorf("write cursors: %w", err)
+	}
+	if err := c.pay(); err != nil {
+		return fmt.Errorf("pay what is owed: %w", err)
+	}
+	c.putHeads()
+	b.seal(&c.applied)
+	c.queue.took(b.commands, b.size)
+	c.flying = b
+	c.commits <- b
+
+	if n := len(c.spare); n > 0 {
+		c.batch, c.spare = c.spare[n-1], c.spare[:n-1]
+	} else {
+		c.batch = newBatch()
+	}
+	c.batch.number = b.number + 1
+	return nil
+}
+
+// mustWait reports whether a command reads members that a batch which is not in yet changes: a scan reads what is durable.
 func (c *committer) mustWait(command any) bool {
-	if len(c.batch.changed) == 0 {
+	if len(c.batch.changed) == 0 && (c.flying == nil || len(c.flying.changed) == 0) {
 		return false
 	}
 	group := ""
@@ -117,6 +190,9 @@ func (c *committer) mustWait(command any) bool {
 		group = command.Group
 	}
 	_, changed := c.batch.changed[group]
+	if !changed && c.flying != nil {
+		_, changed = c.flying.changed[group]
+	}
 	return changed
 }
 
@@ -137,48 +213,19 @@ func (c *committer) resolve(command any) error {
 	panic("commit: a command that Submit does not know")
 }
 
-// putHeads writes every head that the batch changed, once.
-func (c *committer) putHeads() {
-	b := c.batch
-	for _, h := range c.conversations.touched {
-		if h.dirty {
-			k := len(b.arena)
-			b.arena = appendConversationKey(b.arena, h.partition, h.name)
-			v := len(b.arena)
-			b.arena = h.value.append(b.arena)
-			b.set(h.partition, k, v)
-		}
-	}
-	for _, h := range c.inboxes.touched {
-		if h.dirty {
-			k := len(b.arena)
-			b.arena = appendInboxKey(b.arena, h.partition, h.name)
-			v := len(b.arena)
-			b.arena = h.value.append(b.arena)
-			b.set(h.partition, k, v)
-		}
+// settle is called when a batch is durable.
+func (c *committer) settle(b *batch) {
+	c.conversations.settle(b.number)
+	c.inboxes.settle(b.number)
+	c.owing.settle(b.number)
+	c.cursors.done()
+	for _, key := range b.forgets {
+		c.cursors.forgotten(key)
 	}
 }
 
-// commit makes the batch durable, then says so: first to the sink, then to those who asked.
-func (c *committer) commit() error {
-	b := c.batch
-	began := time.Now()
-	if ops := b.seal(); len(ops) > 0 {
-		if err := c.engine.Commit(context.Background(), ops); err != nil {
-			return fmt.Errorf("commit a batch: %w", err)
-		}
-	}
-	took := time.Since(began)
-	b.committed()
-	c.conversations.settle()
-	c.inboxes.settle()
-	c.cursors.done()
-	for _, key := range c.forgets {
-		c.cursors.forgotten(key)
-	}
-	c.forgets = c.forgets[:0]
-
+// tell says what a durable batch did: first to the sink, then to those who asked.
+func (c *committer) tell(b *batch) {
 	if len(b.events) > 0 && c.sink != nil {
 		c.sink.Committed(b.events)
 	}
@@ -186,80 +233,10 @@ func (c *committer) commit() error {
 		b.answers[i].to.Reply(b.answers[i].answer)
 	}
 	if c.observe != nil {
-		c.observe(Batch{Commands: b.commands, Keys: b.keys, Bytes: b.bytes, Took: took})
+		c.observe(Batch{Commands: b.commands, Keys: b.keys, Bytes: b.bytes, Took: b.took})
 	}
-	return nil
 }
 
 func (c *committer) answer(to store.Replier, a store.Answer) {
 	c.batch.answers = append(c.batch.answers, answer{to, a})
-}
-
-// conversation returns the head of a conversation; one that does not exist has the zero value.
-func (c *committer) conversation(name []byte) (*head[conversation], error) {
-	if h := c.conversations.get(name); h != nil {
-		return h, nil
-	}
-	h := c.conversations.add(name, conversation{})
-	c.key = appendConversationKey(c.key[:0], h.partition, h.name)
-	found, err := c.get(c.key)
-	if found && err == nil {
-		err = h.value.parse(c.value)
-	}
-	return h, keyError(c.key, err)
-}
-
-// inbox returns the head of a user's inbox; one that does not exist has the zero value.
-func (c *committer) inbox(user []byte) (*head[inbox], error) {
-	if h := c.inboxes.get(user); h != nil {
-		return h, nil
-	}
-	h := c.inboxes.add(user, inbox{})
-	c.key = appendInboxKey(c.key[:0], h.partition, h.name)
-	found, err := c.get(c.key)
-	if found && err == nil {
-		err = h.value.parse(c.value)
-	}
-	return h, keyError(c.key, err)
-}
-
-// get reads a value, as of the last batch, into c.value.
-func (c *committer) get(key []byte) (found bool, err error) {
-	c.value, found, err = c.engine.Get(c.value[:0], key)
-	return found, err
-}
-
-// deliver appends an entry to a user's inbox.
-func (c *committer) deliver(to *head[inbox], e *entry) store.Recipient {
-	b := c.batch
-	to.value.pos++
-	to.dirty = true
-	k := len(b.arena)
-	b.arena = appendEntryKey(b.arena, to.partition, to.name, to.value.pos)
-	v := len(b.arena)
-	b.arena = e.append(b.arena)
-	b.set(to.partition, k, v)
-	return store.Recipient{User: to.name, Pos: to.value.pos}
-}
-
-func (c *committer) newID() (id store.MessageID) {
-	c.ids.Read(id[:])
-	return id
-}
-
-// readApplied reads the applied index of each partition.
-func (c *committer) readApplied() error {
-	for p := range uint8(store.Partitions) {
-		c.key = appendAppliedKey(c.key[:0], p)
-		found, err := c.get(c.key)
-		if found && err == nil {
-			f := parse(c.value)
-			c.batch.applied[p] = f.number()
-			err = f.end()
-		}
-		if err != nil {
-			return keyError(c.key, err)
-		}
-	}
-	return nil
 }

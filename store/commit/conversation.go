@@ -12,6 +12,7 @@ type conversation struct {
 	rows    uint64 // present and former ones
 	done    uint64 // obligations up to this index are paid
 	owed    uint64 // index of the last obligation
+	day     uint64 // of the last expiry row: no client id is of a later day
 }
 
 // open is the number of obligations that are not paid yet.
@@ -19,7 +20,7 @@ func (c *conversation) open() uint64 { return c.owed - c.done }
 
 func (c *conversation) append(dst []byte) []byte {
 	dst = append(dst, valueVersion)
-	for _, n := range [...]uint64{c.seq, c.trimmed, c.version, c.members, c.rows, c.done, c.owed} {
+	for _, n := range [...]uint64{c.seq, c.trimmed, c.version, c.members, c.rows, c.done, c.owed, c.day} {
 		dst = binary.AppendUvarint(dst, n)
 	}
 	return dst
@@ -29,7 +30,7 @@ func (c *conversation) parse(value []byte) error {
 	f := parse(value)
 	*c = conversation{
 		seq: f.number(), trimmed: f.number(), version: f.number(), members: f.number(),
-		rows: f.number(), done: f.number(), owed: f.number(),
+		rows: f.number(), done: f.number(), owed: f.number(), day: f.number(),
 	}
 	if c.trimmed > c.seq || c.done > c.owed || c.members > c.rows {
 		return errMalformed

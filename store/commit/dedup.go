@@ -12,6 +12,12 @@ const (
 	dedupKept = 7 * dayMillis // how long a client id is remembered
 )
 
+// dedupKey is a row's place.
+type dedupKey struct {
+	conversation string
+	hash         [16]byte
+}
+
 // dedup is what the first Send of a client id got. It outlives the message.
 type dedup struct {
 	seq     uint64
@@ -37,11 +43,10 @@ func (d *dedup) parse(value []byte) error {
 
 func (d *dedup) expired(now int64) bool { return now-d.time >= dedupKept }
 
-// dedupHash names the scope of a client id in 16 bytes: a row is small and its key short whatever the ids are.
+// dedupHash names the scope of a client id in a conversation in 16 bytes: a row's key is short whatever the ids are.
 // scratch is for the work.
-func dedupHash(scratch []byte, conversation, sender, device string, client []byte) ([16]byte, []byte) {
-	scratch = appendString(scratch[:0], conversation)
-	scratch = appendString(scratch, sender)
+func dedupHash(scratch []byte, sender, device string, client []byte) ([16]byte, []byte) {
+	scratch = appendString(scratch[:0], sender)
 	scratch = appendString(scratch, device)
 	scratch = append(scratch, client...)
 	sum := sha256.Sum256(scratch)
@@ -53,14 +58,5 @@ func payloadHash(payload []byte) [8]byte {
 	return [8]byte(sum[:8])
 }
 
-// expiryDay is the day in whose expiry rows a dedup row of that time stands.
-func expiryDay(ms int64) uint32 { return uint32(ms / dayMillis) }
-
-// parseExpiry returns the hashes of an expiry row, one behind the other.
-func parseExpiry(value []byte) ([]byte, error) {
-	f := parse(value)
-	if f.bad || len(f.rest)%16 != 0 {
-		return nil, errMalformed
-	}
-	return f.rest, nil
-}
+// dayOf is the day of a time in Unix milliseconds.
+func dayOf(ms int64) uint32 { return uint32(ms / dayMillis) }

@@ -5,7 +5,7 @@ import "lifeline/store"
 // forget deletes a device's cursor. What was acknowledged before the command is forgotten with it; what came later waits
 // in cursors until the command is durable.
 func (c *committer) forget(f *store.Forget) {
-	c.forgets = append(c.forgets, device{f.User, f.Device})
+	c.batch.forgets = append(c.batch.forgets, device{f.User, f.Device})
 	if !store.ValidID(f.User) || !store.ValidID(f.Device) {
 		c.answer(f.Reply, store.Answer{Origin: f.Origin, Refusal: store.InvalidID})
 		return
@@ -17,8 +17,7 @@ func (c *committer) forget(f *store.Forget) {
 	c.answer(f.Reply, store.Answer{Origin: f.Origin})
 }
 
-// flush writes the cursors that are due. It comes before the commands, so what it reads is committed, and a Forget of
-// the same batch has the last word.
+// flush writes the cursors that are due, but of no device that a Forget in the batch is about: cursors holds those back.
 func (c *committer) flush() error {
 	for key, p := range c.cursors.take() {
 		if err := c.putCursor(key, p); err != nil {

@@ -1,69 +1,81 @@
 package commit
 
-// head is one cached head: a conversation's or an inbox's.
+// head is one cached head: a conversation's or an inbox's, as the newest batch leaves it.
 type head[T any] struct {
 	name      string
 	partition uint8
-	touched   bool // by the batch being built: stays in the cache until that batch is in
-	dirty     bool // changed by it
 	value     T
 
-	prev, next *head[T] // in the order of use, while not touched
+	touched uint64 // number of the last batch that used it
+	changed uint64 // number of the last batch that writes it
+	place   int    // of that write among the partition's operations
+
+	prev, next *head[T] // in the order of use, while idle
+	idle       bool     // every batch that used it is in
 }
 
-// heads caches heads by name, the least recently used go first. Owned by the committer.
+// heads caches heads by name; of the idle ones the least recently used go first. Owned by the committer.
 //
-// Invariant: at most one head of a name exists while a batch may have changed it. So the batch being built reads its
-// own changes, and after a failed commit the whole cache is thrown away with the store.
+// Invariant: a head that a batch may have changed stays until that batch is in. So batches that are not in yet are read
+// through, and after a failed commit the cache is thrown away with the store.
 type heads[T any] struct {
 	max     int
 	byName  map[string]*head[T]
-	touched []*head[T]
-	idle    head[T] // root of the ring of those not touched; idle.next is the least recently used
+	touched [2][]*head[T] // by the batch that is built and by the one that is being committed
+	ring    head[T]       // of the idle ones; ring.next is the least recently used
 }
 
 func newHeads[T any](max int) *heads[T] {
 	h := &heads[T]{max: max, byName: map[string]*head[T]{}}
-	h.idle.prev, h.idle.next = &h.idle, &h.idle
+	h.ring.prev, h.ring.next = &h.ring, &h.ring
 	return h
 }
 
-// get returns the cached head of that name and touches it; nil when it must be loaded.
-func (h *heads[T]) get(name []byte) *head[T] {
+// get returns the cached head of that name for a batch; nil when it must be loaded.
+func (h *heads[T]) get(name []byte, batch uint64) *head[T] {
 	e := h.byName[string(name)]
-	if e != nil && !e.touched {
-		e.prev.next, e.next.prev = e.next, e.prev
-		h.touch(e)
+	if e != nil {
+		h.touch(e, batch)
 	}
 	return e
 }
 
-// add caches a loaded head and touches it.
-func (h *heads[T]) add(name []byte, value T) *head[T] {
+// add caches a loaded head for a batch.
+func (h *heads[T]) add(name []byte, value T, batch uint64) *head[T] {
 	id := string(name)
 	e := &head[T]{name: id, partition: partitionOf(id), value: value}
 	h.byName[id] = e
-	h.touch(e)
+	h.touch(e, batch)
 	return e
 }
 
-func (h *heads[T]) touch(e *head[T]) {
-	e.touched = true
-	h.touched = append(h.touched, e)
+func (h *heads[T]) touch(e *head[T], batch uint64) {
+	if e.touched == batch {
+		return
+	}
+	if e.idle {
+		e.prev.next, e.next.prev = e.next, e.prev
+		e.idle = false
+	}
+	e.touched = batch
+	h.touched[batch%2] = append(h.touched[batch%2], e)
 }
 
-// settle is called when the batch is in.
-func (h *heads[T]) settle() {
-	for i, e := range h.touched {
-		e.touched, e.dirty = false, false
-		e.prev, e.next = h.idle.prev, &h.idle
-		e.prev.next, h.idle.prev = e, e
-		h.touched[i] = nil
+// settle is called when a batch is in.
+func (h *heads[T]) settle(batch uint64) {
+	touched := h.touched[batch%2]
+	for i, e := range touched {
+		if e.touched == batch {
+			e.idle = true
+			e.prev, e.next = h.ring.prev, &h.ring
+			e.prev.next, h.ring.prev = e, e
+		}
+		touched[i] = nil
 	}
-	h.touched = h.touched[:0]
-	for len(h.byName) > h.max {
-		e := h.idle.next
-		h.idle.next, e.next.prev = e.next, &h.idle
+	h.touched[batch%2] = touched[:0]
+	for len(h.byName) > h.max && h.ring.next != &h.ring {
+		e := h.ring.next
+		h.ring.next, e.next.prev = e.next, &h.ring
 		delete(h.byName, e.name)
 	}
 }

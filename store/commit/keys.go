@@ -1,33 +1,34 @@
 package commit
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"lifeline/store"
 )
 
-// A key is partition(1) table(1) fields. Ids hold no byte below 0x20 except the separator of a direct conversation
-// (0x1f), so a zero byte ends an id, keeps the order of ids, and no id's keys fall among another's. Numbers are big
-// endian. docs/store.md has the table; TestKeys has the bytes.
+// A key is partition(1) space(1) fields. All that belongs to one conversation or one user lies together, because one
+// send reads and writes several of its keys: what the first look-up brought near, the others find there. Ids hold no
+// byte below 0x20 except the separator of a direct conversation (0x1f), so a zero byte ends an id, keeps the order of
+// ids, and no id's keys fall among another's. Numbers are big endian. docs/store.md has the table, TestKeys the bytes.
 const (
-	// Of a conversation, in the partition of its name.
-	tableConversation = 'c' // conversation                     → head, trimmed-through, members, obligations
-	tableDedup        = 'd' // hash(16)                         → Seq, message id, time, payload hash
-	tableExpiry       = 'e' // day(4) index(8)                  → hashes of the dedup rows to delete after that day
-	tableMember       = 'g' // conversation 00 user             → spans of visible Seqs
-	tableMessage      = 'm' // conversation 00 Seq(8)           → message
-	tableObligation   = 'o' // conversation 00 index(8)         → what is still owed to inboxes
+	spaceApplied      = 'a' // nothing                           → applied index of the partition
+	spaceConversation = 'c' // conversation 00 table …           in the partition of the conversation's name
+	spaceExpiry       = 'e' // day(4) conversation               → nothing: it has client ids of that day
+	spaceObligation   = 'o' // conversation 00 index(8)          → what is still owed to inboxes
+	spaceMeta         = 's' // nothing                           → epoch, boot number; in nobody's partition
+	spaceUser         = 'u' // user 00 table …                   in the partition of the user's id
 
-	// Of a user, in the partition of the user's id.
-	tableInbox  = 'h' // user                                   → head, trimmed-through
-	tableEntry  = 'i' // user 00 Pos(8)                         → kind, conversation, Seq, time
-	tableCursor = 'k' // user 00 device                         → Pos, platform, last seen
+	// Of a conversation. The head lies behind the last message.
+	tableDedup        = 'd' // hash(16)                          → Seq, message id, time, payload hash
+	tableMember       = 'g' // user                              → spans of visible Seqs
+	tableMessage      = 'm' // Seq(8)                            → message
+	tableConversation = 'n' // nothing                           → head, trimmed-through, members, obligations
 
-	// Of a partition.
-	tableApplied = 'a' // nothing                               → applied index
-
-	// Of the store, in the partition that belongs to nobody.
-	tableMeta = 's' // nothing                                  → epoch, boot number, number of partitions
+	// Of a user. The head lies behind the last entry.
+	tableEntry  = 'i' // Pos(8)                                  → kind, conversation, Seq, time
+	tableInbox  = 'j' // nothing                                 → head, trimmed-through
+	tableCursor = 'k' // device                                  → Pos, platform, last seen
 )
 
 // ownPartition stands in the keys that belong to the store itself.
@@ -43,64 +44,60 @@ func partitionOf(id string) uint8 {
 }
 
 func appendConversationKey(dst []byte, p uint8, conversation string) []byte {
-	return append(append(dst, p, tableConversation), conversation...)
+	return appendOwned(dst, p, spaceConversation, conversation, tableConversation)
 }
 
 func appendMessageKey(dst []byte, p uint8, conversation string, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendOwner(dst, p, tableMessage, conversation), seq)
+	return binary.BigEndian.AppendUint64(appendOwned(dst, p, spaceConversation, conversation, tableMessage), seq)
 }
 
 func appendMemberKey(dst []byte, p uint8, conversation, user string) []byte {
-	return append(appendOwner(dst, p, tableMember, conversation), user...)
+	return append(appendOwned(dst, p, spaceConversation, conversation, tableMember), user...)
 }
+
+func appendDedupKey(dst []byte, p uint8, conversation string, hash *[16]byte) []byte {
+	return append(appendOwned(dst, p, spaceConversation, conversation, tableDedup), hash[:]...)
+}
+
+func appendExpiryKey(dst []byte, p uint8, day uint32, conversation string) []byte {
+	return append(binary.BigEndian.AppendUint32(append(dst, p, spaceExpiry), day), conversation...)
+}
+
+// expiryDay is the day in an expiry key.
+func expiryDay(key []byte) uint32 { return binary.BigEndian.Uint32(key[2:]) }
 
 func appendObligationKey(dst []byte, p uint8, conversation string, index uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendOwner(dst, p, tableObligation, conversation), index)
-}
-
-func appendDedupKey(dst []byte, p uint8, hash *[16]byte) []byte {
-	return append(append(dst, p, tableDedup), hash[:]...)
-}
-
-func appendExpiryKey(dst []byte, p uint8, day uint32, index uint64) []byte {
-	dst = binary.BigEndian.AppendUint32(append(dst, p, tableExpiry), day)
+	dst = append(append(append(dst, p, spaceObligation), conversation...), 0)
 	return binary.BigEndian.AppendUint64(dst, index)
 }
 
 func appendInboxKey(dst []byte, p uint8, user string) []byte {
-	return append(append(dst, p, tableInbox), user...)
+	return appendOwned(dst, p, spaceUser, user, tableInbox)
 }
 
 func appendEntryKey(dst []byte, p uint8, user string, pos uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendOwner(dst, p, tableEntry, user), pos)
+	return binary.BigEndian.AppendUint64(appendOwned(dst, p, spaceUser, user, tableEntry), pos)
 }
 
 func appendCursorKey(dst []byte, p uint8, user, device string) []byte {
-	return append(appendOwner(dst, p, tableCursor, user), device...)
+	return append(appendOwned(dst, p, spaceUser, user, tableCursor), device...)
 }
 
-func appendAppliedKey(dst []byte, p uint8) []byte { return append(dst, p, tableApplied) }
+func appendAppliedKey(dst []byte, p uint8) []byte { return append(dst, p, spaceApplied) }
 
-func metaKey() []byte { return []byte{ownPartition, tableMeta} }
+func metaKey() []byte { return []byte{ownPartition, spaceMeta} }
 
-// appendOwner begins the keys of one conversation's or user's part of a table; with end instead of the zero byte it is
-// their upper bound.
-func appendOwner(dst []byte, p uint8, table byte, id string) []byte {
-	return append(append(append(dst, p, table), id...), 0)
+// appendOwned begins the keys of one table of a conversation or a user. With table+1 it is their upper bound.
+func appendOwned(dst []byte, p uint8, space byte, owner string, table byte) []byte {
+	return append(append(append(append(dst, p, space), owner...), 0), table)
 }
 
-func appendOwnerEnd(dst []byte, p uint8, table byte, id string) []byte {
-	return append(append(append(dst, p, table), id...), 1)
-}
-
-// splitOwner takes the id and what follows it out of a key that appendOwner began.
-func splitOwner(key []byte) (id, rest []byte, ok bool) {
-	for i := 2; i < len(key); i++ {
-		if key[i] == 0 {
-			return key[2:i], key[i+1:], true
-		}
+// splitOwner takes apart a key of the spaces c, o and u: the owner, and what follows the zero byte.
+func splitOwner(key []byte) (owner, rest []byte, ok bool) {
+	if len(key) < 2 {
+		return nil, nil, false
 	}
-	return nil, nil, false
+	return bytes.Cut(key[2:], []byte{0})
 }
 
 // number is the Seq, Pos or index that ends a key; no key has 0.

@@ -48,12 +48,12 @@ func (c *committer) changeMembers(m *store.Members) error {
 	}
 	conv.value.version, conv.value.members = m.Version, total
 	conv.value.rows += rows
-	conv.dirty = true
+	changed(c.batch, conv)
 	c.batch.changed[conv.name] = struct{}{}
-	if err := c.tell(m, conv, joining, true); err != nil {
+	if err := c.announce(m, conv, joining, true); err != nil {
 		return err
 	}
-	if err := c.tell(m, conv, leaving, false); err != nil {
+	if err := c.announce(m, conv, leaving, false); err != nil {
 		return err
 	}
 	c.answer(m.Reply, store.Answer{Origin: m.Origin})
@@ -97,8 +97,8 @@ func divide(changes []change) (joining, leaving []change, rows uint64) {
 	return joining, leaving, rows
 }
 
-// tell writes the changed rows and puts what changed into the users' inboxes, or owes it.
-func (c *committer) tell(m *store.Members, conv *head[conversation], changes []change, member bool) error {
+// announce writes the changed rows and puts what changed into the users' inboxes, or owes it.
+func (c *committer) announce(m *store.Members, conv *head[conversation], changes []change, member bool) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -182,12 +182,12 @@ func (c *committer) present(conv *head[conversation], sender string) (member boo
 
 // rows calls each for a group's rows behind a user's, in key order, until it returns false.
 func (c *committer) rows(conv *head[conversation], after string, each func(user []byte, row spans) (bool, error)) error {
-	from := appendOwner(nil, conv.partition, tableMember, conv.name)
+	from := appendOwned(nil, conv.partition, spaceConversation, conv.name, tableMember)
 	prefix := len(from)
 	if after != "" {
 		from = append(append(from, after...), 0)
 	}
-	to := appendOwnerEnd(nil, conv.partition, tableMember, conv.name)
+	to := appendOwned(nil, conv.partition, spaceConversation, conv.name, tableMember+1)
 	var failed error
 	err := c.engine.Scan(from, to, func(key, value []byte) bool {
 		c.spans, failed = parseSpans(c.spans[:0], value)

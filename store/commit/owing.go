@@ -26,12 +26,14 @@ const (
 type owing struct {
 	round []string
 	debts map[string]*debt
+	fresh [2][]*debt   // by the batch that is built and by the one that is being committed
 	total atomic.Int64 // open obligations of all conversations
 }
 
 // debt is what is known of one conversation's open obligations without reading them.
 type debt struct {
 	open    int
+	fresh   int            // of these, the last ones that are not durable yet
 	origins []store.Origin // of the last ones; the others are from before the store was opened
 }
 
@@ -72,6 +74,19 @@ func (o *owing) turn(n int) {
 	}
 }
 
+// settle is called when a batch is in.
+func (o *owing) settle(batch uint64) {
+	fresh := o.fresh[batch%2]
+	for i, d := range fresh {
+		d.fresh--
+		fresh[i] = nil
+	}
+	o.fresh[batch%2] = fresh[:0]
+}
+
+// some reports whether a durable obligation is open, or will be when the batches are in.
+func (o *owing) some() bool { return len(o.round) > 0 }
+
 // origin is of the command that caused the first obligation.
 func (d *debt) origin() store.Origin {
 	if len(d.origins) == d.open {
@@ -83,10 +98,13 @@ func (d *debt) origin() store.Origin {
 // owe puts an obligation behind the conversation's others.
 func (c *committer) owe(conv *head[conversation], o *obligation, from store.Origin) {
 	conv.value.owed++
-	conv.dirty = true
+	changed(c.batch, conv)
 	c.putObligation(conv, conv.value.owed, o)
 	d := c.owing.add(conv.name)
 	d.origins = append(d.origins, from)
+	d.fresh++
+	fresh := &c.owing.fresh[c.batch.number%2]
+	*fresh = append(*fresh, d)
 }
 
 func (c *committer) putObligation(conv *head[conversation], index uint64, o *obligation) {
@@ -98,21 +116,24 @@ func (c *committer) putObligation(conv *head[conversation], index uint64, o *obl
 	b.set(conv.partition, k, v)
 }
 
-// pay puts chunks into the batch, one of a conversation. It comes before the commands, so everything that it reads is
-// committed.
+// pay puts chunks into the batch, one of a conversation.
 func (c *committer) pay() error {
 	most := paidIdle
-	if c.next < len(c.waiting) {
+	if c.batch.commands > 0 || c.more() {
 		most = paidBusy
 	}
 	n := 0
 	for paid := 0; n < len(c.owing.round) && paid < most; n++ {
+		d := c.owing.debts[c.owing.round[n]]
+		if d.open == d.fresh {
+			continue
+		}
 		c.name = append(c.name[:0], c.owing.round[n]...)
 		conv, err := c.conversation(c.name)
 		if err != nil {
 			return err
 		}
-		entries, err := c.chunk(conv, c.owing.debts[conv.name])
+		entries, err := c.chunk(conv, d)
 		if err != nil {
 			return err
 		}
@@ -144,7 +165,7 @@ func (c *committer) chunk(conv *head[conversation], d *debt) (entries int, err e
 		return entries, nil
 	}
 	conv.value.done = index
-	conv.dirty = true
+	changed(c.batch, conv)
 	c.owing.paid(conv.name)
 	k := len(c.batch.arena)
 	c.batch.arena = appendObligationKey(c.batch.arena, conv.partition, conv.name, index)
@@ -228,7 +249,7 @@ func (c *committer) message(conv *head[conversation], seq uint64) (*store.Messag
 func (c *committer) resume() error {
 	for p := range uint8(store.Partitions) {
 		var malformed error
-		err := c.engine.Scan([]byte{p, tableObligation}, []byte{p, tableObligation + 1}, func(key, _ []byte) bool {
+		err := c.engine.Scan([]byte{p, spaceObligation}, []byte{p, spaceObligation + 1}, func(key, _ []byte) bool {
 			id, _, ok := splitOwner(key)
 			if !ok {
 				malformed = keyError(key, errMalformed)

@@ -1,21 +1,24 @@
 package commit
 
 import (
-	"bytes"
 	"log/slog"
 	"time"
 
 	"lifeline/store"
 )
 
-const purgeEvery = time.Hour
+const (
+	purgeEvery = time.Hour
+	maxPurge   = 500 // dedup rows that one step deletes
+)
 
-// purge deletes the dedup rows that one expiry row names, and the row.
+// purge deletes expired dedup rows of one conversation, and at last the key that says that it had some of a day.
 type purge struct {
-	partition uint8
-	key       []byte
-	hashes    []byte
-	done      chan struct{}
+	conversation string
+	hashes       [][16]byte
+	day          uint32
+	last         bool
+	done         chan struct{}
 }
 
 // Reply ends the wait for a step.
@@ -24,15 +27,15 @@ func (p *purge) Reply(store.Answer) { p.done <- struct{}{} }
 // purge deletes no row that a later Send of the same client id has written again.
 func (c *committer) purge(p *purge) error {
 	c.answer(p, store.Answer{})
-	b := c.batch
-	for hashes := p.hashes; len(hashes) >= 16; hashes = hashes[16:] {
-		hash := [16]byte(hashes[:16])
-		if _, again := b.dedup[hash]; again {
+	b, partition := c.batch, partitionOf(p.conversation)
+	for i := range p.hashes {
+		hash := &p.hashes[i]
+		if _, again := c.unsettled(dedupKey{p.conversation, *hash}); again {
 			continue
 		}
-		c.key = appendDedupKey(c.key[:0], p.partition, &hash)
-		found, err := c.get(c.key)
+		c.key = appendDedupKey(c.key[:0], partition, p.conversation, hash)
 		var d dedup
+		found, err := c.get(c.key)
 		if found && err == nil {
 			err = d.parse(c.value)
 		}
@@ -42,66 +45,99 @@ func (c *committer) purge(p *purge) error {
 		if found && d.expired(b.now) {
 			k := len(b.arena)
 			b.arena = append(b.arena, c.key...)
-			b.delete(p.partition, k)
+			b.delete(partition, k)
 		}
 	}
-	k := len(b.arena)
-	b.arena = append(b.arena, p.key...)
-	b.delete(p.partition, k)
+	if p.last {
+		k := len(b.arena)
+		b.arena = appendExpiryKey(b.arena, partition, p.day, p.conversation)
+		b.delete(partition, k)
+	}
 	return nil
 }
 
 // purgeForever deletes what has expired, now and then.
 func (s *Store) purgeForever() {
-	timer := time.NewTicker(purgeEvery)
-	defer timer.Stop()
+	ticker := time.NewTicker(purgeEvery)
+	defer ticker.Stop()
 	for {
 		select {
-		case <-timer.C:
+		case <-ticker.C:
 		case <-s.stop:
 			return
 		}
 		if err := s.Purge(); err != nil {
-			slog.Warn("could not delete expired client ids", "error", err)
+			slog.Warn("expired client ids could not be deleted", "error", err)
 		}
 	}
 }
 
 // Purge deletes the dedup rows of the days that have expired. It returns when they are gone, and may take long.
 func (s *Store) Purge() error {
-	today := expiryDay(s.now().UnixMilli())
-	const whole = uint32(dedupKept/dayMillis) + 1 // days until the last row of a day has expired
-	if today < whole {
+	now := s.now().UnixMilli()
+	if now < dedupKept+dayMillis {
 		return nil
 	}
+	before := dayOf(now - dedupKept) // the days before have expired whole
 	for p := range uint8(store.Partitions) {
-		if err := s.purgeBefore(p, today-whole+1); err != nil {
-			return err
+		for {
+			p, found, err := s.expiredDay(p, before)
+			if err != nil {
+				return err
+			}
+			if !found {
+				break
+			}
+			if err := s.purgeDay(p, now); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// purgeBefore deletes the rows of one partition that are from before a day.
-func (s *Store) purgeBefore(p uint8, day uint32) error {
-	for {
-		step := purge{partition: p, done: make(chan struct{}, 1)}
+// expiredDay finds a conversation that has client ids of an expired day.
+func (s *Store) expiredDay(p uint8, before uint32) (first purge, found bool, err error) {
+	from, to := appendExpiryKey(nil, p, 0, ""), appendExpiryKey(nil, p, before, "")
+	err = s.engine.Scan(from, to, func(key, _ []byte) bool {
+		first = purge{day: expiryDay(key), conversation: string(key[len(from):])}
+		found = true
+		return false
+	})
+	return first, found, err
+}
+
+// purgeDay deletes, step by step, every row of a conversation that has expired.
+func (s *Store) purgeDay(p purge, now int64) error {
+	partition := partitionOf(p.conversation)
+	from := appendOwned(nil, partition, spaceConversation, p.conversation, tableDedup)
+	to := appendOwned(nil, partition, spaceConversation, p.conversation, tableDedup+1)
+	prefix := len(from)
+	for !p.last {
+		step := purge{conversation: p.conversation, day: p.day, last: true, done: make(chan struct{}, 1)}
 		var failed error
-		err := s.engine.Scan(appendExpiryKey(nil, p, 0, 0), appendExpiryKey(nil, p, day, 0), func(key, value []byte) bool {
-			step.key = bytes.Clone(key)
-			step.hashes, failed = parseExpiry(bytes.Clone(value))
-			return false
+		err := s.engine.Scan(from, to, func(key, value []byte) bool {
+			if len(step.hashes) == maxPurge {
+				step.last = false
+				from = append(from[:0], key...)
+				return false
+			}
+			var d dedup
+			if failed = keyError(key, d.parse(value)); failed == nil && d.expired(now) {
+				step.hashes = append(step.hashes, [16]byte(key[prefix:]))
+			}
+			return failed == nil
 		})
-		switch {
-		case err != nil:
-			return err
-		case failed != nil:
-			return keyError(step.key, failed)
-		case step.key == nil:
-			return nil
+		if err == nil {
+			err = failed
 		}
-		if err := s.do(&step, step.done); err != nil {
+		if err == nil {
+			err = s.do(&step, step.done)
+		}
+		if err != nil {
 			return err
 		}
+		p.last = step.last
 	}
+	return nil
 }

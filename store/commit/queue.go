@@ -6,13 +6,17 @@ import (
 	"lifeline/store"
 )
 
+// manyWaiting commands wake the committer while it waits for the engine.
+const manyWaiting = 64
+
 // queue holds the commands that wait for the committer, bounded in number and bytes. A command counts until it is in a
 // batch.
 type queue struct {
 	// Set at construction.
 	maxCommands int
 	maxBytes    int
-	wake        chan struct{} // has an item when the committer has something to look at
+	wake        chan struct{} // has an item when the committer, if it sleeps, must look
+	many        chan struct{} // has an item when so many commands wait that it should look while a batch is committed
 
 	// Guarded by mu.
 	mu       sync.Mutex
@@ -23,7 +27,7 @@ type queue struct {
 }
 
 func newQueue(maxCommands, maxBytes int) *queue {
-	return &queue{maxCommands: maxCommands, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
+	return &queue{maxCommands: maxCommands, maxBytes: maxBytes, wake: make(chan struct{}, 1), many: make(chan struct{}, 1)}
 }
 
 // push is refused with Busy when the queue is full; a command always fits into an empty one. The store's own work is
@@ -41,7 +45,12 @@ func (q *queue) push(command any, bytes int, own bool) store.Refusal {
 	q.waiting = append(q.waiting, command)
 	q.commands++
 	q.bytes += bytes
-	q.poke()
+	switch len(q.waiting) {
+	case 1:
+		q.poke()
+	case manyWaiting:
+		poke(q.many)
+	}
 	return store.None
 }
 
@@ -82,9 +91,11 @@ func (q *queue) depth() (commands, bytes int) {
 }
 
 // poke makes the committer look.
-func (q *queue) poke() {
+func (q *queue) poke() { poke(q.wake) }
+
+func poke(c chan<- struct{}) {
 	select {
-	case q.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

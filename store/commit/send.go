@@ -32,9 +32,9 @@ func (c *committer) send(s *store.Send) error {
 
 	// Before the sender's membership: the retry of a message that is stored must not be told that it is not.
 	var hash [16]byte
-	hash, c.name = dedupHash(c.name, conv.name, s.Sender, s.SenderDevice, s.ClientID)
+	hash, c.name = dedupHash(c.name, s.Sender, s.SenderDevice, s.ClientID)
 	payload := payloadHash(s.Payload)
-	switch first, found, err := c.firstSend(conv.partition, &hash); {
+	switch first, found, err := c.firstSend(conv, &hash); {
 	case err != nil:
 		return err
 	case found && first.payload != payload:
@@ -56,7 +56,7 @@ func (c *committer) send(s *store.Send) error {
 		return refuse(store.Overdue)
 	}
 	m := c.append(s, conv)
-	c.batch.remember(conv.partition, hash, dedup{seq: m.Seq, id: m.ID, time: m.Time, payload: payload})
+	c.remember(conv, &hash, dedup{seq: m.Seq, id: m.ID, time: m.Time, payload: payload})
 	if owe {
 		c.owe(conv, &obligation{kind: store.KindMessage, seq: m.Seq, noNotify: s.NoNotify}, s.Origin)
 	} else {
@@ -92,18 +92,43 @@ func appendConversation(dst []byte, s *store.Send) []byte {
 }
 
 // firstSend finds what an earlier Send of the same client id got, in this batch or before it.
-func (c *committer) firstSend(p uint8, hash *[16]byte) (d dedup, found bool, err error) {
-	if d, found = c.batch.dedup[*hash]; found {
+func (c *committer) firstSend(conv *head[conversation], hash *[16]byte) (d dedup, found bool, err error) {
+	if d, found = c.unsettled(dedupKey{conv.name, *hash}); found {
 		return d, true, nil
 	}
-	c.key = appendDedupKey(c.key[:0], p, hash)
-	if found, err = c.get(c.key); !found || err != nil {
-		return d, false, keyError(c.key, err)
+	c.key = appendDedupKey(c.key[:0], conv.partition, conv.name, hash)
+	if found, err = c.get(c.key); found && err == nil {
+		err = d.parse(c.value)
 	}
-	if err := d.parse(c.value); err != nil {
-		return d, false, keyError(c.key, err)
+	return d, found && !d.expired(c.batch.now), keyError(c.key, err)
+}
+
+// unsettled finds a dedup row of a batch that is not in yet.
+func (c *committer) unsettled(key dedupKey) (d dedup, found bool) {
+	d, found = c.batch.dedup[key]
+	if !found && c.flying != nil {
+		d, found = c.flying.dedup[key]
 	}
-	return d, !d.expired(c.batch.now), nil
+	return d, found
+}
+
+// remember writes a dedup row, and with the first of a day the key that says so.
+func (c *committer) remember(conv *head[conversation], hash *[16]byte, d dedup) {
+	b, p := c.batch, conv.partition
+	k := len(b.arena)
+	b.arena = appendDedupKey(b.arena, p, conv.name, hash)
+	v := len(b.arena)
+	b.arena = d.append(b.arena)
+	b.set(p, k, v)
+	b.dedup[dedupKey{conv.name, *hash}] = d
+	if day := dayOf(d.time); uint64(day) > conv.value.day {
+		conv.value.day = uint64(day)
+		k := len(b.arena)
+		b.arena = appendExpiryKey(b.arena, p, day, conv.name)
+		v := len(b.arena)
+		b.arena = append(b.arena, valueVersion)
+		b.set(p, k, v)
+	}
 }
 
 // recipients collects in c.members whose inboxes the message goes into, in key order, and reports whether the sender is
@@ -141,7 +166,6 @@ func (c *committer) peers(s *store.Send) error {
 func (c *committer) append(s *store.Send, conv *head[conversation]) *store.Message {
 	b := c.batch
 	conv.value.seq++
-	conv.dirty = true
 	m := b.message()
 	*m = store.Message{
 		Conversation: conv.name, Seq: conv.value.seq, ID: c.newID(), Sender: s.Sender, SenderDevice: s.SenderDevice,
@@ -152,6 +176,7 @@ func (c *committer) append(s *store.Send, conv *head[conversation]) *store.Messa
 	v := len(b.arena)
 	b.arena = appendMessage(b.arena, m)
 	b.set(conv.partition, k, v)
+	changed(b, conv)
 	return m
 }
 

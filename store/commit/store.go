@@ -74,7 +74,9 @@ func Open(engine store.Engine, o Options) (*Store, error) {
 	c := &committer{
 		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: s.cursors, owing: s.owed,
 		conversations: newHeads[conversation](o.Heads), inboxes: newHeads[inbox](o.Heads), batch: newBatch(),
+		commits: make(chan *batch, 1), results: make(chan error, 1),
 	}
+	c.batch.number = 1
 	var seed [32]byte
 	rand.Read(seed[:])
 	c.ids = mathrand.NewChaCha8(seed)

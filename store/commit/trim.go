@@ -33,7 +33,7 @@ func (c *committer) trim(t *trim) error {
 	b, p := c.batch, conv.partition
 	to := t.step(conv.value.trimmed, conv.value.seq)
 	for ; conv.value.trimmed < to; conv.value.trimmed++ {
-		conv.dirty = true
+		changed(b, conv)
 		k := len(b.arena)
 		b.arena = appendMessageKey(b.arena, p, conv.name, conv.value.trimmed+1)
 		b.delete(p, k)
@@ -50,7 +50,7 @@ func (c *committer) trimInbox(t *trim) error {
 	b, p := c.batch, in.partition
 	to := t.step(in.value.trimmed, in.value.pos)
 	for ; in.value.trimmed < to; in.value.trimmed++ {
-		in.dirty = true
+		changed(b, in)
 		k := len(b.arena)
 		b.arena = appendEntryKey(b.arena, p, in.name, in.value.trimmed+1)
 		b.delete(p, k)

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
@@ -22,48 +21,48 @@ func Verify(engine store.Engine, now time.Time, report func(fault string)) (Cens
 		return v.census, fmt.Errorf("no store is here: %w", err)
 	}
 	for p := range uint8(store.Partitions) {
-		if err := v.verifyPartition(p); err != nil {
+		if err := v.partition(p); err != nil {
 			return v.census, err
 		}
 	}
-	if v.dueSights != v.sights {
-		v.fault("%d members of conversations have no entry of them in their inbox, or too many have one", int64(v.dueSights-v.sights))
-	}
-	if v.census.Dedups > v.expiries {
-		v.fault("%d client ids would never expire", v.census.Dedups-v.expiries)
+	if v.due != v.had {
+		v.fault("%d users must have an entry of a conversation, %d have one", v.due, v.had)
 	}
 	return v.census, nil
 }
 
+// verifier walks the keys in order. Its methods return an error when the engine does; a fault is reported.
 type verifier struct {
 	engine store.Engine
 	now    int64
 	report func(string)
 	census Census
-	known  map[string]*ledger // of conversations, as a cache
+	known  map[string]*ledger // a cache
 
-	// Of the keys before, in the partition's order.
-	table   byte
-	owner   string // whose keys in the table are being read
-	last    uint64 // the number that ended the owner's last key
-	rows    uint64
-	present uint64
-	inbox   sight
+	// Of the partition.
+	p       uint8
+	applied uint64
 
-	applied   uint64 // of the partition
-	expiries  uint64 // dedup rows that expiry rows name
-	sights    uint64 // pairs of user and conversation with an entry that must be there
-	dueSights uint64 // pairs that must have one
+	// Of the conversation, user or list of obligations whose keys are being read.
+	space         byte
+	owner         string
+	ledger        *ledger
+	inbox         inbox
+	last          uint64 // message, entry or obligation
+	rows, present uint64
+	seen          map[string]*seen // of a user: what the inbox tells of each conversation
+
+	// Pairs of user and conversation with an entry that cannot have been trimmed: that must be there, that are there.
+	due, had uint64
 }
 
 func (v *verifier) fault(format string, args ...any) { v.report(fmt.Sprintf(format, args...)) }
 
-// verifyPartition reads the keys of one partition in order.
-func (v *verifier) verifyPartition(p uint8) error {
-	v.table, v.owner, v.applied = 0, "", 0
+func (v *verifier) partition(p uint8) error {
+	v.p, v.applied, v.space = p, 0, 0
 	var failed error
 	err := v.engine.Scan([]byte{p}, []byte{p + 1}, func(key, value []byte) bool {
-		if failed = v.verifyKey(p, key, value); failed == errMalformed {
+		if failed = v.key(key, value); failed == errMalformed {
 			v.fault("key %q has a malformed value %q", key, value)
 			failed = nil
 		}
@@ -73,214 +72,136 @@ func (v *verifier) verifyPartition(p uint8) error {
 		err = failed
 	}
 	if err == nil {
-		err = v.endOwner(p)
+		err = v.end()
 	}
 	return err
 }
 
-// verifyKey judges one key. It returns errMalformed for a value that cannot be read.
-func (v *verifier) verifyKey(p uint8, key, value []byte) error {
+// key judges one key. It returns errMalformed for a value that cannot be read.
+func (v *verifier) key(key, value []byte) error {
 	if len(key) < 2 {
-		v.fault("key %q has no table", key)
+		v.fault("key %q has no space", key)
 		return nil
 	}
-	owner, rest := key[2:], []byte(nil)
-	switch key[1] {
-	case tableApplied:
+	switch space := key[1]; space {
+	case spaceApplied:
 		f := parse(value)
 		v.applied = f.number()
 		return f.end()
-	case tableDedup:
-		return v.verifyDedup(value)
-	case tableExpiry:
-		return v.verifyExpiry(p, key, value)
-	case tableConversation, tableInbox:
-	case tableMember, tableMessage, tableObligation, tableEntry, tableCursor:
-		var ok bool
-		if owner, rest, ok = splitOwner(key); !ok {
+	case spaceExpiry:
+		return v.expiry(key, value)
+	case spaceConversation, spaceObligation, spaceUser:
+		owner, rest, ok := splitOwner(key)
+		if !ok || space != spaceObligation && len(rest) == 0 {
 			v.fault("key %q names no owner", key)
 			return nil
 		}
-	default:
-		v.fault("key %q is of no table", key)
-		return nil
+		if err := v.begin(space, string(owner)); err != nil {
+			return err
+		}
+		if space == spaceObligation {
+			return v.obligation(number(rest), value)
+		}
+		return v.owned(rest[0], rest[1:], value)
 	}
-	if err := v.begin(p, key[1], string(owner)); err != nil {
-		return err
-	}
-	switch key[1] {
-	case tableConversation:
-		return v.verifyConversation(value)
-	case tableMember:
-		return v.verifyMember(string(rest), value)
-	case tableMessage:
-		return v.verifyMessage(p, number(rest), value)
-	case tableObligation:
-		return v.verifyObligation(number(rest), value)
-	case tableInbox:
-		return v.verifyInbox(p, value)
-	case tableEntry:
-		return v.verifyEntry(number(rest), value)
-	}
-	return v.verifyCursor(p, string(rest), value)
+	v.fault("key %q is in no space", key)
+	return nil
 }
 
 // begin ends the owner before, if the key is of another.
-func (v *verifier) begin(p uint8, table byte, owner string) error {
-	if table == v.table && owner == v.owner {
+func (v *verifier) begin(space byte, owner string) (err error) {
+	if space == v.space && owner == v.owner {
 		return nil
 	}
-	if err := v.endOwner(p); err != nil {
+	if err := v.end(); err != nil {
 		return err
 	}
-	if partitionOf(owner) != p {
-		v.fault("%q is in partition %d, not %d", owner, p, partitionOf(owner))
+	if partitionOf(owner) != v.p {
+		v.fault("%q is in partition %d, not %d", owner, v.p, partitionOf(owner))
 	}
 	if v.applied == 0 {
-		v.fault("partition %d has keys and no applied index", p)
+		v.fault("partition %d has keys and no applied index", v.p)
 	}
-	v.table, v.owner, v.last, v.rows, v.present = table, owner, 0, 0, 0
-	if table == tableEntry {
-		return v.inbox.begin(v, p, owner)
-	}
-	return nil
-}
-
-// endOwner compares what was counted of an owner with its head.
-func (v *verifier) endOwner(p uint8) error {
-	table, owner := v.table, v.owner
-	v.table, v.owner = 0, ""
-	switch table {
-	case tableEntry:
-		return v.inbox.end(v, owner, v.last)
-	case tableMember, tableMessage, tableObligation:
-	default:
-		return nil
-	}
-	l, err := v.ledger(owner)
-	if err != nil {
+	v.space, v.owner, v.last, v.rows, v.present = space, owner, 0, 0, 0
+	if space == spaceUser {
+		v.seen = map[string]*seen{}
+		v.inbox, err = v.readInbox(owner)
 		return err
 	}
-	switch {
-	case table == tableMember && (v.rows != l.rows || v.present != l.members):
-		v.fault("%q has %d members and %d rows, its head says %d and %d", owner, v.present, v.rows, l.members, l.rows)
-	case table == tableMessage && v.last != l.seq:
-		v.fault("%q ends with message %d, its head is %d", owner, v.last, l.seq)
-	case table == tableObligation && v.last != l.owed:
-		v.fault("%q ends with obligation %d, its head says %d", owner, v.last, l.owed)
-	}
-	return nil
-}
-
-func (v *verifier) verifyDedup(value []byte) error {
-	v.census.Dedups++
-	var d dedup
-	return d.parse(value)
-}
-
-func (v *verifier) verifyExpiry(p uint8, key, value []byte) error {
-	if len(key) != 14 || number(key[6:]) == 0 || number(key[6:]) > v.applied {
-		v.fault("key %q is of a batch that partition %d, at %d, has not seen", key, p, v.applied)
-	}
-	hashes, err := parseExpiry(value)
-	if err != nil {
-		return err
-	}
-	for ; len(hashes) > 0; hashes = hashes[16:] {
-		v.expiries++
-		hash := [16]byte(hashes[:16])
-		if _, found, err := v.engine.Get(nil, appendDedupKey(nil, p, &hash)); err != nil {
-			return err
-		} else if !found {
-			v.fault("key %q names the client id %x, which is not there", key, hash)
-		}
-	}
-	return nil
-}
-
-func (v *verifier) verifyMessage(p uint8, seq uint64, value []byte) error {
-	v.census.Messages++
-	l, err := v.ledger(v.owner)
-	if err != nil {
-		return err
-	}
-	if want := max(v.last, l.trimmed) + 1; seq != want {
-		v.fault("%q has message %d, want %d", v.owner, seq, want)
-	}
-	v.last = seq
-	m := &store.Message{Seq: seq}
-	if err := parseMessage(m, value); err != nil {
-		return err
-	}
-	if v.now-m.Time >= dedupKept {
-		return nil
-	}
-	hash, _ := dedupHash(nil, v.owner, m.Sender, m.SenderDevice, m.ClientID)
-	key := appendDedupKey(nil, p, &hash)
-	row, found, err := v.engine.Get(nil, key)
-	if err != nil {
-		return err
-	}
-	var d dedup
-	if !found || d.parse(row) != nil || d.seq != seq || d.id != m.ID || d.time != m.Time ||
-		m.State != store.Recalled && d.payload != payloadHash(m.Payload) {
-		v.fault("message %d of %q would be stored again by a retry: its client id gives %+v", seq, v.owner, d)
-	}
-	return nil
-}
-
-func (v *verifier) verifyObligation(index uint64, value []byte) error {
-	v.census.Obligations++
-	l, err := v.ledger(v.owner)
-	if err != nil {
-		return err
-	}
-	if want := max(v.last, l.done) + 1; index != want {
-		v.fault("%q has obligation %d, want %d", v.owner, index, want)
-	}
-	v.last = index
-	var o obligation
-	if err := o.parse(value); err != nil {
-		return err
-	}
-	if o.seq > l.seq+1 || o.kind == store.KindMessage && (o.seq == 0 || o.seq > l.seq) || len(o.users) > maxChunk {
-		v.fault("%q owes %+v, and its head is %d", v.owner, o, l.seq)
-	}
-	return nil
-}
-
-func (v *verifier) verifyCursor(p uint8, dev string, value []byte) error {
-	v.census.Cursors++
-	var c cursor
-	if err := c.parse(value); err != nil {
-		return err
-	}
-	in, err := v.inboxHead(p, v.owner)
-	if err == nil && c.pos > in.pos {
-		v.fault("the cursor of %q, device %q, is at %d, ahead of its inbox, at %d", v.owner, dev, c.pos, in.pos)
+	v.ledger, err = v.read(owner)
+	if err == nil && !v.ledger.exists {
+		v.fault("%q has keys and no head", owner)
 	}
 	return err
 }
 
-// read parses a value that need not be there.
-func (v *verifier) read(key []byte, parse func([]byte) error) (found bool, err error) {
+// end compares what was counted of an owner with its head.
+func (v *verifier) end() error {
+	space, l := v.space, v.ledger
+	v.space = 0
+	switch {
+	case space == spaceUser:
+		return v.endInbox()
+	case space == spaceObligation && v.last != l.owed:
+		v.fault("%q ends with obligation %d, its head says %d", v.owner, v.last, l.owed)
+	case space == spaceConversation && max(v.last, l.trimmed) != l.seq:
+		v.fault("%q ends with message %d, its head is %d", v.owner, v.last, l.seq)
+	case space == spaceConversation && (v.rows != l.rows || v.present != l.members):
+		v.fault("%q has %d members and %d rows, its head says %d and %d", v.owner, v.present, v.rows, l.members, l.rows)
+	}
+	return nil
+}
+
+func (v *verifier) owned(table byte, rest, value []byte) error {
+	user := v.space == spaceUser
+	switch {
+	case !user && table == tableDedup:
+		return v.dedup(value)
+	case !user && table == tableMember:
+		return v.member(string(rest), value)
+	case !user && table == tableMessage:
+		return v.message(number(rest), value)
+	case !user && table == tableConversation:
+		return v.conversation(value)
+	case user && table == tableEntry:
+		return v.entry(number(rest), value)
+	case user && table == tableInbox:
+		v.census.Users++
+		return v.inbox.parse(value)
+	case user && table == tableCursor:
+		return v.cursor(string(rest), value)
+	}
+	v.fault("%q has a key in table %q", v.owner, table)
+	return nil
+}
+
+func (v *verifier) expiry(key, value []byte) error {
+	if len(key) <= 6 || partitionOf(string(key[6:])) != v.p {
+		v.fault("key %q names no conversation of partition %d", key, v.p)
+	}
+	f := parse(value)
+	return f.end()
+}
+
+// get parses a value that need not be there.
+func (v *verifier) get(key []byte, parse func([]byte) error) (found bool, err error) {
 	value, found, err := v.engine.Get(nil, key)
-	if found && err == nil && parse(bytes.Clone(value)) != nil {
+	if found && err == nil && parse(value) != nil {
 		found = false // its own turn tells
 	}
 	return found, err
 }
 
-// mustExist reports a key that a head says is there.
+// exists reports a key that must be there.
 func (v *verifier) mustExist(key []byte) error {
-	_, found, err := v.engine.Get(nil, key)
+	found, err := v.get(key, func([]byte) error { return nil })
 	if err == nil && !found {
 		v.fault("key %q is missing", key)
 	}
 	return err
 }
 
-func (v *verifier) inboxHead(p uint8, user string) (in inbox, err error) {
-	_, err = v.read(appendInboxKey(nil, p, user), in.parse)
+func (v *verifier) readInbox(user string) (in inbox, err error) {
+	_, err = v.get(appendInboxKey(nil, partitionOf(user), user), in.parse)
 	return in, err
 }

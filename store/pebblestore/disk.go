@@ -43,7 +43,7 @@ func (d *disk) look() {
 		return
 	}
 	d.free.Store(usage.AvailBytes)
-	floor := max(d.bytes, uint64(d.percent/100*float64(usage.TotalBytes)))
+	floor := max(d.bytes, uint64(max(d.percent, 0)/100*float64(usage.TotalBytes)))
 	switch low := d.low.Load(); {
 	case !low && usage.AvailBytes < floor:
 		d.low.Store(true)

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"lifeline/store"
 	"lifeline/store/commit"
 )
 
@@ -30,6 +31,8 @@ type Options struct {
 	Metrics *metrics.Set   // gets what is called lifeline_store_…; if nil, nothing is exported
 	FS      vfs.FS         // if nil, the disk
 	Commit  commit.Options // Full and Observe are set here; Fatal also ends a store whose log cannot be written
+
+	wrap func(store.Engine) store.Engine // for tests, between committer and engine
 }
 
 func (o Options) withDefaults() Options {
@@ -53,6 +56,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.FS == nil {
 		o.FS = vfs.Default
+	}
+	if o.wrap == nil {
+		o.wrap = func(e store.Engine) store.Engine { return e }
 	}
 	if o.Commit.Fatal == nil {
 		log := o.Log

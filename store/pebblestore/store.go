@@ -80,7 +80,7 @@ func (s *Store) open(o Options) error {
 	s.disk.look()
 	o.Commit.Full, o.Commit.Observe, o.Commit.Fatal = s.disk.full, observed.observeBatch, fatal
 	if err = s.dir.boot(engine); err == nil {
-		s.Store, err = commit.Open(engine, o.Commit)
+		s.Store, err = commit.Open(o.wrap(engine), o.Commit)
 	}
 	if err != nil {
 		return errors.Join(err, engine.Close(), slow.Close())

@@ -1,0 +1,203 @@
+package pebblestore
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"lifeline/store"
+)
+
+// recording is an engine that keeps a copy of every batch.
+type recording struct {
+	store.Engine
+	bytes   []byte
+	batches [][]store.PartitionOps
+	busy    time.Duration
+}
+
+func (r *recording) Commit(ctx context.Context, batch []store.PartitionOps) error {
+	copied := make([]store.PartitionOps, len(batch))
+	for i, p := range batch {
+		copied[i] = p
+		copied[i].Ops = make([]store.Op, len(p.Ops))
+		for j, op := range p.Ops {
+			copied[i].Ops[j] = store.Op{Key: r.copy(op.Key), Value: r.copy(op.Value), Delete: op.Delete}
+		}
+	}
+	r.batches = append(r.batches, copied)
+	began := time.Now()
+	defer func() { r.busy += time.Since(began) }()
+	return r.Engine.Commit(ctx, batch)
+}
+
+func (r *recording) copy(b []byte) []byte {
+	n := len(r.bytes)
+	r.bytes = append(r.bytes, b...)
+	return r.bytes[n:len(r.bytes):len(r.bytes)]
+}
+
+// diskOptions opens a store as lifelined does.
+func diskOptions(b *testing.B) Options {
+	o := Options{Dir: b.TempDir() + "/store", FloorBytes: 1 << 20, FloorPercent: -1, BallastBytes: -1}
+	o.Commit.Fatal = func(err error) { b.Error(err) }
+	return o
+}
+
+// caller sends one message after another, each when the one before is answered.
+type caller struct {
+	answers chan store.Answer
+	user    string
+	peers   []string
+	random  *rand.Rand
+	client  uint64
+}
+
+func newCaller(i int) *caller {
+	c := &caller{answers: make(chan store.Answer, 1), user: fmt.Sprintf("user-%06d", i), random: rand.New(rand.NewPCG(1, uint64(i)))}
+	for range 8 {
+		c.peers = append(c.peers, fmt.Sprintf("user-%06d", c.random.IntN(100_000)))
+	}
+	return c
+}
+
+func (c *caller) Reply(a store.Answer) { c.answers <- a }
+
+func (c *caller) send(s store.Store, payload []byte) store.Answer {
+	c.client++
+	id := make([]byte, 16)
+	binary.BigEndian.PutUint64(id, c.random.Uint64())
+	binary.BigEndian.PutUint64(id[8:], c.random.Uint64())
+	r := s.Submit(&store.Send{
+		Reply: c, Sender: c.user, SenderDevice: "phone-1", ToUser: c.peers[c.random.IntN(len(c.peers))], ClientID: id, Payload: payload,
+	})
+	if r != store.None {
+		return store.Answer{Refusal: r}
+	}
+	return <-c.answers
+}
+
+// BenchmarkSend measures durable sends with 256 callers, then a bare Pebble with the same batches: keys, values, sizes.
+// With one operation per message, run it as -benchtime 300000x.
+func BenchmarkSend(b *testing.B) {
+	var recorded *recording
+	var ours float64
+	b.Run("store", func(b *testing.B) {
+		o := diskOptions(b)
+		o.wrap = func(e store.Engine) store.Engine {
+			recorded = &recording{Engine: e, bytes: make([]byte, 0, b.N*800)}
+			return recorded
+		}
+		s, err := Open(o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ours = benchmarkCallers(b, s, 256)
+		var keys, bytes int
+		for _, batch := range recorded.batches {
+			for _, p := range batch {
+				keys += len(p.Ops)
+				for _, op := range p.Ops {
+					bytes += len(op.Key) + len(op.Value)
+				}
+			}
+		}
+		s.sample.take(s.db.Metrics())
+		n := float64(b.N)
+		b.ReportMetric(100*recorded.busy.Seconds()/b.Elapsed().Seconds(), "%committing")
+		b.ReportMetric(float64(keys)/n, "keys/msg")
+		b.ReportMetric(float64(bytes)/n, "B/msg")
+		b.ReportMetric(float64(s.sample.walBytes.Load())/n, "wal-B/msg")
+		b.ReportMetric(n/float64(len(recorded.batches)), "msgs/batch")
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		if recorded == nil {
+			b.Fatal("run it with BenchmarkSend/store")
+		}
+		bare := benchmarkBare(b, recorded.batches)
+		b.ReportMetric(100*ours/bare, "%store-of-bare")
+	})
+}
+
+// benchmarkCallers returns messages per second.
+func benchmarkCallers(b *testing.B, s store.Store, callers int) float64 {
+	payload := make([]byte, 128)
+	for i := range payload {
+		payload[i] = byte(rand.Uint32())
+	}
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var all sync.WaitGroup
+	b.ReportAllocs()
+	spent := cpuTime(b)
+	b.ResetTimer()
+	for i := range callers {
+		c := newCaller(i)
+		all.Go(func() {
+			for left.Add(-1) >= 0 {
+				if a := c.send(s, payload); a.Refusal != store.None {
+					b.Error(a.Refusal)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.StopTimer()
+	rate := float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate, "msgs/s")
+	b.ReportMetric(float64((cpuTime(b)-spent).Microseconds())/float64(b.N), "cpu-µs/msg")
+	return rate
+}
+
+// benchmarkBare returns messages per second, for the messages that the batches were made of.
+func benchmarkBare(b *testing.B, batches [][]store.PartitionOps) float64 {
+	o := diskOptions(b).withDefaults()
+	cache := pebble.NewCache(o.CacheBytes)
+	defer cache.Unref()
+	db, err := pebble.Open(o.Dir, o.pebbleOptions(cache, &logger{log: o.Log, limit: newLimiter()}, nil))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	spent := cpuTime(b)
+	b.ResetTimer()
+	began := time.Now()
+	for _, batch := range batches {
+		pb := db.NewBatch()
+		for _, p := range batch {
+			for _, op := range p.Ops {
+				pb.Set(op.Key, op.Value, nil)
+			}
+		}
+		if err := pb.Commit(pebble.Sync); err != nil {
+			b.Fatal(err)
+		}
+		pb.Close()
+	}
+	b.StopTimer()
+	rate := float64(b.N) / time.Since(began).Seconds()
+	b.ReportMetric(rate, "msgs/s")
+	b.ReportMetric(float64((cpuTime(b)-spent).Microseconds())/float64(b.N), "cpu-µs/msg")
+	return rate
+}
+
+// cpuTime is what the process has used of the processors.
+func cpuTime(b *testing.B) time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
