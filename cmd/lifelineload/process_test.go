@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait of these tests.
+const patience = 30 * time.Second
+
+var built string // the directory of the server that build made
+
+// build makes the real server, once.
+var build = sync.OnceValues(func() (path string, err error) {
+	if built, err = os.MkdirTemp("", "lifelineload-test"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(built, "lifelined")
+	cmd := exec.Command("go", "build", "-o", path, "../lifelined")
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built != "" {
+		_ = os.RemoveAll(built)
+	}
+	os.Exit(code)
+}
+
+// server is a lifelined of its own, ended with the test.
+type server struct {
+	addr  string
+	cmd   *exec.Cmd
+	ended chan struct{}
+
+	mu     sync.Mutex
+	output bytes.Buffer // Guarded by mu.
+}
+
+// Write takes the server's output.
+func (s *server) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.output.Write(b)
+}
+
+func (s *server) said() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.output.String()
+}
+
+func (s *server) kill() {
+	_ = s.cmd.Process.Signal(syscall.SIGKILL)
+	<-s.ended
+}
+
+func serve(t *testing.T) *server {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{addr: "tcp4://" + freeAddr(t), ended: make(chan struct{})}
+	s.cmd = exec.Command(path, "--store", "memory", "--listen", s.addr, "--http", freeAddr(t))
+	s.cmd.Stdout, s.cmd.Stderr = s, s
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = s.cmd.Wait()
+		close(s.ended)
+	}()
+	t.Cleanup(s.kill)
+	for deadline := time.Now().Add(patience); !strings.Contains(s.said(), "msg=serving"); <-time.After(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server does not serve:\n%s", s.said())
+		}
+	}
+	return s
+}
+
+// freeAddr finds an address that nobody uses now.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
