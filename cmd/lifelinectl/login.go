@@ -89,7 +89,12 @@ func (l *login) tokens(around surroundings) (func(context.Context, bool) ([]byte
 }
 
 func fixed(token string) func(context.Context, bool) ([]byte, error) {
-	return func(context.Context, bool) ([]byte, error) { return []byte(token), nil }
+	return func(_ context.Context, renew bool) ([]byte, error) {
+		if renew {
+			return nil, client.ErrNoToken
+		}
+		return []byte(token), nil
+	}
 }
 
 // tracer prints frames. The client calls it from more than one goroutine.

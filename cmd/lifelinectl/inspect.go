@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// admin is the operators' port of a server.
+type admin struct{ address string }
+
+func (a *admin) flag(around surroundings, flags *pflag.FlagSet) {
+	address := around.variable("LIFELINE_HTTP")
+	if address == "" {
+		address = "127.0.0.1:7401"
+	}
+	flags.StringVar(&a.address, "http", address, "server's HTTP port, which serves this on loopback only; also LIFELINE_HTTP")
+}
+
+// get asks the server. The caller closes the body.
+func (a *admin) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	u := url.URL{Scheme: "http", Host: a.address, Path: path, RawQuery: query.Encode()}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, usage(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, unreached(fmt.Errorf("ask %s: %w", a.address, err))
+	}
+	if res.StatusCode != http.StatusOK {
+		defer func() { _ = res.Body.Close() }()
+		text, _ := io.ReadAll(io.LimitReader(res.Body, 4096))
+		return nil, &coded{exitRefused, fmt.Errorf("%s: %s", res.Status, strings.TrimSpace(string(text)))}
+	}
+	return res, nil
+}
+
+// deviceView is what the server says of a device; see docs/operations.md.
+type deviceView struct {
+	Device   string     `json:"device"`
+	Platform string     `json:"platform"`
+	Cursor   *uint64    `json:"cursor"`
+	Lag      uint64     `json:"lag"`
+	LastSeen *time.Time `json:"last_seen"`
+	Session  *struct {
+		ConnID   string `json:"conn_id"`
+		State    string `json:"state"`
+		Activity string `json:"activity"`
+		Acked    uint64 `json:"acked"`
+		Sent     uint64 `json:"sent"`
+		Head     uint64 `json:"head"`
+		Outbound int    `json:"outbound_bytes"`
+	} `json:"session"`
+}
+
+func newDevices(around surroundings) *cobra.Command {
+	var at admin
+	var format output
+	cmd := &cobra.Command{
+		Use:   "devices USER",
+		Short: "List a user's devices: cursor, lag, session, last seen",
+		Long: `devices lists the devices of a user that have a cursor or a session. LAG is how many positions of the inbox the device
+has not acknowledged; CONN is what trace takes.`,
+		Example: `  lifelinectl devices bob
+  lifelinectl devices bob -o json | jq .lag`,
+		Args: exactly(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			res, err := at.get(cmd.Context(), "/debug/devices", url.Values{"user": args})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = res.Body.Close() }()
+			var views []deviceView
+			if err := json.NewDecoder(res.Body).Decode(&views); err != nil {
+				return fmt.Errorf("read the answer: %w", err)
+			}
+			return printDevices(around.stdout, format, views)
+		},
+	}
+	at.flag(around, cmd.Flags())
+	format.flag(cmd.Flags())
+	return cmd
+}
+
+func printDevices(w io.Writer, format output, views []deviceView) error {
+	if format == asJSON {
+		for i := range views {
+			if err := printJSON(w, &views[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "DEVICE\tPLATFORM\tCURSOR\tLAG\tSESSION\tCONN\tLAST SEEN")
+	for _, v := range views {
+		cursor, session, conn, seen := "-", "-", "-", "-"
+		if v.Cursor != nil {
+			cursor = fmt.Sprint(*v.Cursor)
+		}
+		if v.LastSeen != nil {
+			seen = v.LastSeen.Local().Format(time.DateTime)
+		}
+		if v.Session != nil {
+			session, conn, seen = v.Session.State+", "+v.Session.Activity, v.Session.ConnID, "now"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%s\t%s\t%s\n", oneLine([]byte(v.Device)), v.Platform, cursor, v.Lag, session, conn, seen)
+	}
+	return table.Flush()
+}
+
+func newTrace(around surroundings) *cobra.Command {
+	var at admin
+	cmd := &cobra.Command{
+		Use:   "trace CONN",
+		Short: "Print the frames of one connection as they come and go",
+		Long: `trace prints the frames of a connection in their text form: < from the client, > to it. Payloads and tokens show as
+sizes. It ends with the connection, after an hour, or when interrupted. CONN is what devices shows.`,
+		Example: `  lifelinectl devices bob
+  lifelinectl trace 1.42.7`,
+		Args: exactly(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			res, err := at.get(cmd.Context(), "/debug/trace", url.Values{"conn": args})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = res.Body.Close() }()
+			lines := bufio.NewScanner(res.Body)
+			lines.Buffer(nil, 1<<20)
+			for lines.Scan() {
+				fmt.Fprintln(around.stdout, lines.Text())
+			}
+			if err := lines.Err(); err != nil && !errors.Is(err, context.Canceled) {
+				return fmt.Errorf("read the trace: %w", err)
+			}
+			return nil
+		},
+	}
+	at.flag(around, cmd.Flags())
+	return cmd
+}

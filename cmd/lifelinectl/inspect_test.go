@@ -1,0 +1,76 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// operators is a server's HTTP port as far as these commands use it.
+func operators(t *testing.T) (address string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/devices", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("user") != "bob" {
+			http.Error(w, "user: want an id", http.StatusBadRequest)
+			return
+		}
+		_, _ = w.Write([]byte(`[{"device":"desktop","platform":"desktop","cursor":null,"lag":3,"last_seen":null,
+			"session":{"conn_id":"1.0.1","state":"active","activity":"foreground","acked":0,"sent":3,"head":3,"outbound_bytes":0}},
+			{"device":"phone","platform":"ios","cursor":2,"lag":1,"last_seen":"2026-11-30T12:00:00Z","session":null}]`))
+	})
+	mux.HandleFunc("GET /debug/trace", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("conn") != "1.0.1" {
+			http.Error(w, "there is no such connection", http.StatusNotFound)
+			return
+		}
+		_, _ = w.Write([]byte("12:00:00.000 < ping\n12:00:00.000 > pong\n"))
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return strings.TrimPrefix(s.URL, "http://")
+}
+
+func TestDevices(t *testing.T) {
+	at := operators(t)
+	code, out, errs := run(t, "devices", "bob", "--http", at)
+	lines := strings.Split(out, "\n")
+	if code != 0 || len(lines) != 4 || !strings.HasPrefix(lines[0], "DEVICE") {
+		t.Fatalf("code %d: %s%s", code, out, errs)
+	}
+	if f := strings.Join(strings.Fields(lines[1]), " "); f != "desktop desktop - 3 active, foreground 1.0.1 now" {
+		t.Errorf("the desktop reads %q", f)
+	}
+	if f := strings.Join(strings.Fields(lines[2]), " "); !strings.HasPrefix(f, "phone ios 2 1 - - 2026-") {
+		t.Errorf("the phone reads %q", f)
+	}
+	if code, out, _ := run(t, "devices", "bob", "--http", at, "-o", "json"); code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, `"cursor":2`) {
+		t.Errorf("code %d: %s", code, out)
+	}
+}
+
+func TestTrace(t *testing.T) {
+	at := operators(t)
+	if code, out, errs := run(t, "trace", "1.0.1", "--http", at); code != 0 || out != "12:00:00.000 < ping\n12:00:00.000 > pong\n" {
+		t.Errorf("code %d: %s%s", code, out, errs)
+	}
+}
+
+func TestInspectExitCodes(t *testing.T) {
+	at := operators(t)
+	for _, tt := range []struct {
+		args []string
+		want int
+	}{
+		{[]string{"devices", "nobody", "--http", at}, exitRefused},
+		{[]string{"trace", "9.9.9", "--http", at}, exitRefused},
+		{[]string{"trace", "1.0.1", "--http", "127.0.0.1:1"}, exitUnreached},
+		{[]string{"devices"}, exitUsage},
+		{[]string{"trace"}, exitUsage},
+	} {
+		if code, _, errs := run(t, tt.args...); code != tt.want {
+			t.Errorf("%v: code %d, want %d: %s", tt.args, code, tt.want, errs)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// deadline bounds every wait of these tests; none asserts how long something took.
+const deadline = time.Minute
+
+var binaries string
+
+// TestMain builds the commands once: the tests run what a user runs.
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "lifelinectl")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		binaries = dir
+		if out, err := exec.Command("go", "build", "-o", dir, "lifeline/cmd/lifelined", "lifeline/cmd/lifelinectl").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "build the commands: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// world is a server of its own, and a home directory.
+type world struct {
+	t    *testing.T
+	addr string
+	home string
+}
+
+// newWorld starts lifelined with the store in memory.
+func newWorld(t *testing.T, args ...string) *world {
+	t.Helper()
+	w := &world{t: t, addr: "tcp4://" + freePort(t), home: t.TempDir()}
+	http := freePort(t)
+	cmd := exec.Command(filepath.Join(binaries, "lifelined"), append([]string{"--store", "memory", "--listen", w.addr, "--http", http}, args...)...)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		if t.Failed() {
+			t.Logf("lifelined:\n%s", log.Bytes())
+		}
+	})
+	w.until("the server is ready", func() bool { return ready(http) })
+	return w
+}
+
+func ready(address string) bool {
+	r, err := http.Get("http://" + address + "/readyz")
+	if err != nil {
+		return false
+	}
+	_ = r.Body.Close()
+	return r.StatusCode == http.StatusOK
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// until polls a condition up to the deadline.
+func (w *world) until(what string, ok func() bool) {
+	w.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); !ok(); <-tick.C {
+		if time.Since(began) > deadline {
+			w.t.Fatalf("%s: not within %v", what, deadline)
+		}
+	}
+}
+
+func (w *world) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(binaries, "lifelinectl"), args...)
+	cmd.Env = []string{"HOME=" + w.home, "LIFELINE_SERVER=" + w.addr}
+	return cmd
+}
+
+// run runs a command to its end and expects an exit code.
+func (w *world) run(code int, stdin io.Reader, args ...string) (stdout, stderr string) {
+	w.t.Helper()
+	cmd := w.command(args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
+	err := cmd.Run()
+	if got := codeOf(err); got != code {
+		w.t.Fatalf("lifelinectl %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), got, code, out.Bytes(), errs.Bytes())
+	}
+	return out.String(), errs.String()
+}
+
+func codeOf(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	return -1
+}
+
+// listener is a running listen command.
+type listener struct {
+	w     *world
+	cmd   *exec.Cmd
+	lines chan string
+	errs  bytes.Buffer
+}
+
+func (w *world) listen(args ...string) *listener {
+	w.t.Helper()
+	l := &listener{w: w, cmd: w.command(append([]string{"listen"}, args...)...), lines: make(chan string, 1<<20)}
+	out, err := l.cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l.cmd.Stderr = &l.errs
+	if err := l.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() {
+		_ = l.cmd.Process.Kill()
+		_ = l.cmd.Wait()
+	})
+	go func() {
+		defer close(l.lines)
+		for in := bufio.NewScanner(out); in.Scan(); {
+			l.lines <- in.Text()
+		}
+	}()
+	return l
+}
+
+// take returns the next n lines.
+func (l *listener) take(n int) (lines []string) {
+	l.w.t.Helper()
+	timeout := time.After(deadline)
+	for len(lines) < n {
+		select {
+		case line, ok := <-l.lines:
+			if !ok {
+				l.w.t.Fatalf("the listener ended after %d of %d lines: %s", len(lines), n, l.errs.Bytes())
+			}
+			lines = append(lines, line)
+		case <-timeout:
+			l.w.t.Fatalf("%d of %d lines came: %s", len(lines), n, l.errs.Bytes())
+		}
+	}
+	return lines
+}
+
+// end sends a signal, waits, and returns the lines that were left.
+func (l *listener) end(signal syscall.Signal, code int) (lines []string) {
+	l.w.t.Helper()
+	if err := l.cmd.Process.Signal(signal); err != nil {
+		l.w.t.Fatal(err)
+	}
+	for line := range l.lines {
+		lines = append(lines, line)
+	}
+	if got := codeOf(l.cmd.Wait()); got != code {
+		l.w.t.Fatalf("the listener ended with %d, want %d: %s", got, code, l.errs.Bytes())
+	}
+	return lines
+}
+
+// online waits until a device's log-in is complete: a message sent to it comes through.
+func (w *world) online(user string, listeners ...*listener) {
+	w.t.Helper()
+	for n := 0; len(listeners) > 0; n++ {
+		mark := fmt.Sprintf("are you there %d", n)
+		w.run(0, nil, "send", "--as", "prober", "--to", user, mark)
+		listeners = stillDeaf(listeners, mark)
+	}
+}
+
+// stillDeaf gives each listener a moment to print a line.
+func stillDeaf(listeners []*listener, mark string) (deaf []*listener) {
+	for _, l := range listeners {
+		select {
+		case line := <-l.lines:
+			for line != mark {
+				line = <-l.lines
+			}
+		case <-time.After(300 * time.Millisecond):
+			deaf = append(deaf, l)
+		}
+	}
+	return deaf
+}
+
+// seq is seq(1): the numbers from first to last, one a line.
+func seq(first, last int) string {
+	var b strings.Builder
+	for n := first; n <= last; n++ {
+		fmt.Fprintln(&b, n)
+	}
+	return b.String()
+}
+
+func parseLines[T any](t *testing.T, text string) (values []T) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	for d.More() {
+		var v T
+		if err := d.Decode(&v); err != nil {
+			t.Fatalf("%v in %s", err, text)
+		}
+		values = append(values, v)
+	}
+	return values
+}
