@@ -21,7 +21,7 @@ type Chat struct {
 	Size     int           // bytes of a payload
 	Warmup   time.Duration // before what is measured
 	Duration time.Duration // what is measured
-	Drain    time.Duration // how long to wait, without progress, for what was sent
+	Finish   time.Duration // how long to wait, without progress, for what was sent
 }
 
 // chatDialRate is how fast the devices of a chat connect.
@@ -46,8 +46,8 @@ func (o *Chat) Validate() error {
 	if o.Warmup < 0 || o.Duration <= 0 {
 		fault("warmup is %v and duration %v, must not be negative or zero", o.Warmup, o.Duration)
 	}
-	if o.Drain <= 0 {
-		fault("drain is %v, must be more than zero", o.Drain)
+	if o.Finish <= 0 {
+		fault("finish is %v, must be more than zero", o.Finish)
 	}
 	return errors.Join(faults...)
 }
@@ -154,7 +154,7 @@ func (c *chat) talk(ctx context.Context) error {
 	if err := c.each(func(i int, _ *loop) { c.traffic[i].until = min(until, c.clock()) }); err != nil {
 		return err
 	}
-	if err := c.drain(ctx); err != nil {
+	if err := c.finish(ctx); err != nil {
 		return err
 	}
 	return errors.Join(interrupted, c.leave(ctx))
@@ -177,8 +177,8 @@ func (c *chat) told() (string, error) {
 	return fmt.Sprintf("%d stored, %d pushed", f.stored, f.pushed), err
 }
 
-// drain waits until everything is answered and pushed, for as long as there is progress.
-func (c *chat) drain(ctx context.Context) error {
+// finish waits until everything is answered and pushed, for as long as there is progress.
+func (c *chat) finish(ctx context.Context) error {
 	var before figures
 	var moved int64
 	return c.until(ctx, func() (bool, error) {
@@ -190,8 +190,8 @@ func (c *chat) drain(ctx context.Context) error {
 		if f.stored+f.pushed > before.stored+before.pushed || moved == 0 {
 			before, moved = *f, c.clock()
 		}
-		c.watch(Progress{Phase: "draining", Part: -1, Detail: fmt.Sprintf("%d unanswered, %d to be pushed", rest.unanswered, rest.unpushed)})
-		return !rest.waiting || c.clock()-moved > int64(c.Drain), err
+		c.watch(Progress{Phase: "finishing", Part: -1, Detail: fmt.Sprintf("%d unanswered, %d to be pushed", rest.unanswered, rest.unpushed)})
+		return !rest.waiting || c.clock()-moved > int64(c.Finish), err
 	})
 }
 

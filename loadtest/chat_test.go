@@ -15,7 +15,7 @@ import (
 // shortChat is a run of a fraction of a second.
 func shortChat(target Target) *Chat {
 	return &Chat{Target: target, Pairs: 4, Devices: 1, Window: 4, Size: 64, Warmup: 20 * time.Millisecond,
-		Duration: 200 * time.Millisecond, Drain: 300 * time.Millisecond}
+		Duration: 200 * time.Millisecond, Finish: 300 * time.Millisecond}
 }
 
 func runChat(t *testing.T, o *Chat) *ChatReport {
@@ -211,7 +211,7 @@ func TestOptionsOfAChat(t *testing.T) {
 		{func(o *Chat) { o.Pairs = 1 << 30 }, []string{"ulimit -n"}},
 		{func(o *Chat) { o.Devices, o.Window, o.Rate = 3, 65, -1 }, []string{"devices is 3", "window is 65", "rate is -1"}},
 		{func(o *Chat) { o.Size = 23 }, []string{"size is 23"}},
-		{func(o *Chat) { o.Duration, o.Drain = 0, 0 }, []string{"duration", "drain"}},
+		{func(o *Chat) { o.Duration, o.Finish = 0, 0 }, []string{"duration", "finish"}},
 	} {
 		o := good
 		tt.set(&o)

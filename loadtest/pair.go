@@ -20,15 +20,22 @@ type pair struct {
 
 	// Owned by the loop.
 	out     outbox
+	window  int   // unanswered Sends: the traffic's, or fewer if the server wants that
 	due     int64 // when the next message is due, if the traffic has a rate
 	streams [1 + maxReceivers]stream
 	there   [1 + maxReceivers]bool // devices with a session
 }
 
 // open implements role.
-func (p *pair) open(_ *loop, d *device) {
+func (p *pair) open(l *loop, d *device) {
 	p.streams[d.place].pos = d.acks.got
 	p.there[d.place] = true
+	if d.place == senderPlace {
+		p.window = p.traffic.window
+		if most := int(l.frames.connack.Limits.UnansweredSends); most > 0 {
+			p.window = min(p.window, most)
+		}
+	}
 }
 
 // close implements role.
@@ -108,7 +115,7 @@ func (p *pair) write(l *loop) {
 		}
 		p.send(l, number, id, stamp)
 	}
-	for p.out.room(p.traffic.window) {
+	for p.out.room(p.window) {
 		stamp, ok := p.traffic.next(p)
 		if !ok {
 			return

@@ -184,7 +184,7 @@ func (t *table) latency(name string, l *Latency) {
 }
 
 func (t *table) machine(m *Machine) {
-	t.line("machine", "%d cores, GOMAXPROCS %d, GOGC %d, %d loops, %s, %s", m.Cores, m.GOMAXPROCS, m.GOGC, m.Loops, m.Go, m.Platform)
+	t.line("machine", "%d cores, GOMAXPROCS %d, GOGC %d, loops %d, %s, %s", m.Cores, m.GOMAXPROCS, m.GOGC, m.Loops, m.Go, m.Platform)
 }
 
 // String lines the columns up.

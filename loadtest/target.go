@@ -15,14 +15,14 @@ import (
 type Target struct {
 	Server  string   // tcp4://host:port or tcp6://host:port
 	Sources []string // local addresses to dial from, in turn; empty: the system chooses. One serves about 28,000 connections
-	Loops   int      // event loops; 0: one per core
+	Loops   int      // event loops; 0: one for two cores, for the server may be on the same ones
 }
 
 func (t *Target) loops() int {
 	if t.Loops > 0 {
 		return t.Loops
 	}
-	return runtime.GOMAXPROCS(0)
+	return max(1, runtime.GOMAXPROCS(0)/2)
 }
 
 // address splits the server's address.

@@ -117,6 +117,22 @@ func TestAPairKeepsItsWindowFull(t *testing.T) {
 	}
 }
 
+func TestAServerMayWantASmallerWindow(t *testing.T) {
+	b := newBench(t)
+	tr := &traffic{loop: b.loop, window: 4}
+	for limit, want := range []int{4, 1, 2, 3, 4, 4} { // 0: it names none
+		p := &pair{traffic: tr, out: newOutbox()}
+		d := &device{role: p, place: senderPlace}
+		b.open(d)
+		f := connack()
+		f.Limits.UnansweredSends = uint32(limit)
+		b.give(d, f)
+		if p.window != want {
+			t.Errorf("limit %d: window %d, want %d", limit, p.window, want)
+		}
+	}
+}
+
 // Only what was due in the span is measured, however late it comes.
 func TestTheSpanCountsByWhenAMessageWasDue(t *testing.T) {
 	k := newTalk(t, 1, 1, 0)

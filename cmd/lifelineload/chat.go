@@ -56,6 +56,6 @@ missing. Each run has new users.`,
 	flags.IntVar(&o.Size, "size", 128, "bytes of a payload, at least 24")
 	flags.DurationVar(&o.Warmup, "warmup", 2*time.Second, "how long to talk before measuring")
 	flags.DurationVar(&o.Duration, "duration", 15*time.Second, "how long to measure")
-	flags.DurationVar(&o.Drain, "drain", 10*time.Second, "how long to wait at the end, without progress, for what was sent")
+	flags.DurationVar(&o.Finish, "finish", 10*time.Second, "how long to wait at the end, without progress, for what was sent")
 	return cmd
 }

@@ -68,7 +68,7 @@ func TestTheServerIsKilled(t *testing.T) {
 	s := serve(t)
 	kill := time.AfterFunc(300*time.Millisecond, s.kill)
 	defer kill.Stop()
-	code, stdout, stderr := call(t.Context(), s.addr, strings.Fields("chat --pairs 8 --warmup 0s --duration 1s --drain 100ms -o json")...)
+	code, stdout, stderr := call(t.Context(), s.addr, strings.Fields("chat --pairs 8 --warmup 0s --duration 1s --finish 100ms -o json")...)
 	if code != exitFailed || !strings.Contains(stderr, "connections were lost") {
 		t.Errorf("code %d, %s", code, stderr)
 	}
@@ -163,7 +163,7 @@ func TestTheProgressLine(t *testing.T) {
 	}{
 		{loadtest.Progress{Phase: "measuring", Part: 0.5, Detail: "7 stored"}, "[###############---------------]  50%  measuring: 7 stored, 3s"},
 		{loadtest.Progress{Phase: "holding", Part: 1.5, Detail: "x"}, "[##############################] 100%  holding: x, 3s"},
-		{loadtest.Progress{Phase: "draining", Part: -1, Detail: "x"}, "draining: x, 3s"},
+		{loadtest.Progress{Phase: "finishing", Part: -1, Detail: "x"}, "finishing: x, 3s"},
 	} {
 		if got := line(3*time.Second+time.Millisecond, tt.at); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)

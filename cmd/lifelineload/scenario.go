@@ -22,7 +22,7 @@ func (s *scenario) flags(flags *pflag.FlagSet, t *loadtest.Target) {
 	flags.StringVarP(&s.format, "output", "o", "text", "text, or json with one value")
 	flags.StringVar(&t.Server, "server", s.around.server, "server's address; also LIFELINE_SERVER")
 	flags.StringSliceVar(&t.Sources, "source", nil, "addresses of this machine to dial from, in turn; one serves about 28,000 connections")
-	flags.IntVar(&t.Loops, "loops", 0, "event loops of the client; 0 = one per core")
+	flags.IntVar(&t.Loops, "loops", 0, "event loops of the client; 0 = one for two cores")
 }
 
 // report is what a run brings.
