@@ -160,7 +160,7 @@ func (l *loop) end(d *device, cause string) {
 		return
 	}
 	d.state = deviceEnded
-	if l.ending || before == deviceLeaving {
+	if l.ending {
 		return
 	}
 	if before == deviceActive {
