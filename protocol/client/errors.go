@@ -13,6 +13,8 @@ var (
 	ErrOutboxFull = errors.New("the outbox is full: wait until messages are sent")
 	ErrRunning    = errors.New("the client runs already")
 	ErrStopped    = errors.New("the client has stopped")
+	// ErrNoToken is what Token returns when there is none until the user logs in again. It ends Run.
+	ErrNoToken = errors.New("there is no other token")
 
 	errRecipient   = errors.New("a message needs a user or a group to go to, and not both")
 	errRecipientID = errors.New("the recipient's id is not valid: 1 to 64 bytes of UTF-8 without control characters")

@@ -211,6 +211,10 @@ func (l *loop) tried(now time.Time, o outcome) {
 		l.online(now, &o)
 		return
 	}
+	if errors.Is(o.err, ErrNoToken) {
+		l.fail(errors.Join(l.cause, o.err))
+		return
+	}
 	if o.status.Code == 0 && !o.noToken {
 		l.hosts.failed()
 	}

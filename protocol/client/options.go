@@ -17,7 +17,7 @@ type Options struct {
 	// Device is this device's id: the same at every start. 1 to 64 bytes of UTF-8.
 	Device string
 	// Token returns the user's token. renew: the last one was refused or is about to expire. It may take its time; when it
-	// fails, it is asked again at the next try.
+	// fails, it is asked again at the next try, unless it fails with [ErrNoToken].
 	Token func(ctx context.Context, renew bool) ([]byte, error)
 
 	Platform   protocol.Platform

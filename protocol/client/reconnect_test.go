@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -192,6 +193,28 @@ func TestTokenIsRefreshedOnTheLine(t *testing.T) {
 		l.quiet(4 * time.Hour)
 		if want := []bool{false, true, true, true}; !slices.Equal(w.renewed, want) {
 			t.Errorf("the callback was asked %v, want %v", w.renewed, want)
+		}
+	})
+}
+
+// A token that was refused, and there is no other: only the user can help.
+func TestNoOtherToken(t *testing.T) {
+	adjust := func(w *world) {
+		w.o.Token = func(_ context.Context, renew bool) ([]byte, error) {
+			if renew {
+				return nil, fmt.Errorf("keychain: %w", ErrNoToken)
+			}
+			return []byte("t"), nil
+		}
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		l := w.at(0)
+		expect[*protocol.Connect](l)
+		l.close(protocol.CodeBadToken.Status())
+		err := w.result()
+		refusal(t, err, protocol.CodeBadToken)
+		if !errors.Is(err, ErrNoToken) {
+			t.Errorf("Run returned %v", err)
 		}
 	})
 }
