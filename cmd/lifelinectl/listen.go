@@ -167,14 +167,14 @@ func messageAsJSON(m *client.Message) printedMessage {
 	return p
 }
 
-// tell says on standard error that the connection is away, and why.
+// tell says on standard error that the device is online, or why it is not.
 func (l *listen) tell(s client.Status) {
-	if l.login.quiet || s.State != client.Waiting || s.Cause == nil {
-		return
+	switch {
+	case l.login.quiet:
+	case s.State == client.Online:
+		fmt.Fprintf(l.around.stderr, "lifelinectl: online at %s\n", s.Host)
+	case s.State == client.Waiting && s.Cause != nil:
+		next := max(0, time.Until(s.Next)).Round(100 * time.Millisecond)
+		fmt.Fprintf(l.around.stderr, "lifelinectl: not connected: %v; next try in %v\n", s.Cause, next)
 	}
-	next := ""
-	if !s.Next.IsZero() {
-		next = fmt.Sprintf("; next try in %v", max(0, time.Until(s.Next)).Round(100*time.Millisecond))
-	}
-	fmt.Fprintf(l.around.stderr, "lifelinectl: not connected: %v%s\n", s.Cause, next)
 }

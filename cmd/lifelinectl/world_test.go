@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func newWorld(t *testing.T, args ...string) *world {
 	w := &world{t: t, addr: "tcp4://" + freePort(t), home: t.TempDir()}
 	http := freePort(t)
 	cmd := exec.Command(filepath.Join(binaries, "lifelined"), append([]string{"--store", "memory", "--listen", w.addr, "--http", http}, args...)...)
-	var log bytes.Buffer
+	var log log
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -63,7 +64,7 @@ func newWorld(t *testing.T, args ...string) *world {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait() // it was killed
 		if t.Failed() {
-			t.Logf("lifelined:\n%s", log.Bytes())
+			t.Logf("lifelined:\n%s", log.String())
 		}
 	})
 	w.until("the server is ready", func() bool { return ready(http) })
@@ -136,9 +137,28 @@ type listener struct {
 	w     *world
 	cmd   *exec.Cmd
 	lines chan string
-	errs  bytes.Buffer
+	errs  log
 }
 
+// log is what a running process writes.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// listen starts a listener and waits until it is online: what is sent from now on reaches it.
 func (w *world) listen(args ...string) *listener {
 	w.t.Helper()
 	l := &listener{w: w, cmd: w.command(append([]string{"listen"}, args...)...), lines: make(chan string, 1<<20)}
@@ -160,6 +180,7 @@ func (w *world) listen(args ...string) *listener {
 			l.lines <- in.Text()
 		}
 	}()
+	w.until("the listener is online", func() bool { return strings.Contains(l.errs.String(), "online at") })
 	return l
 }
 
@@ -171,11 +192,11 @@ func (l *listener) take(n int) (lines []string) {
 		select {
 		case line, ok := <-l.lines:
 			if !ok {
-				l.w.t.Fatalf("the listener ended after %d of %d lines: %s", len(lines), n, l.errs.Bytes())
+				l.w.t.Fatalf("the listener ended after %d of %d lines: %s", len(lines), n, l.errs.String())
 			}
 			lines = append(lines, line)
 		case <-timeout:
-			l.w.t.Fatalf("%d of %d lines came: %s", len(lines), n, l.errs.Bytes())
+			l.w.t.Fatalf("%d of %d lines came: %s", len(lines), n, l.errs.String())
 		}
 	}
 	return lines
@@ -191,34 +212,9 @@ func (l *listener) end(signal syscall.Signal, code int) (lines []string) {
 		lines = append(lines, line)
 	}
 	if got := codeOf(l.cmd.Wait()); got != code {
-		l.w.t.Fatalf("the listener ended with %d, want %d: %s", got, code, l.errs.Bytes())
+		l.w.t.Fatalf("the listener ended with %d, want %d: %s", got, code, l.errs.String())
 	}
 	return lines
-}
-
-// online waits until a device's log-in is complete: a message sent to it comes through.
-func (w *world) online(user string, listeners ...*listener) {
-	w.t.Helper()
-	for n := 0; len(listeners) > 0; n++ {
-		mark := fmt.Sprintf("are you there %d", n)
-		w.run(0, nil, "send", "--as", "prober", "--to", user, mark)
-		listeners = stillDeaf(listeners, mark)
-	}
-}
-
-// stillDeaf gives each listener a moment to print a line.
-func stillDeaf(listeners []*listener, mark string) (deaf []*listener) {
-	for _, l := range listeners {
-		select {
-		case line := <-l.lines:
-			for line != mark {
-				line = <-l.lines
-			}
-		case <-time.After(300 * time.Millisecond):
-			deaf = append(deaf, l)
-		}
-	}
-	return deaf
 }
 
 // seq is seq(1): the numbers from first to last, one a line.
