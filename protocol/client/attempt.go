@@ -65,7 +65,7 @@ func (a *attempt) dial(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConnection(conn), nil
+	return newConnection(conn, a.o.Log), nil
 }
 
 // shake sends Connect and waits for the answer.

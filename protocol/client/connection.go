@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ const (
 type connection struct {
 	// Set at construction.
 	conn   net.Conn
+	log    *slog.Logger
 	frames chan []protocol.Frame // what came, in order; closed when no more comes
 	wake   chan struct{}
 	done   chan struct{} // closed by close
@@ -37,8 +39,8 @@ type connection struct {
 	err error  // why no more frames come. Guarded by mu.
 }
 
-func newConnection(conn net.Conn) *connection {
-	c := &connection{conn: conn, began: time.Now(), frames: make(chan []protocol.Frame), wake: make(chan struct{}, 1),
+func newConnection(conn net.Conn, log *slog.Logger) *connection {
+	c := &connection{conn: conn, log: log, began: time.Now(), frames: make(chan []protocol.Frame), wake: make(chan struct{}, 1),
 		done: make(chan struct{})}
 	go c.read()
 	go c.write()
@@ -95,7 +97,7 @@ func (c *connection) write() {
 func (c *connection) read() {
 	in := bufio.NewReaderSize(heedful{c}, readBuffer)
 	for {
-		batch, err := readBatch(in)
+		batch, err := c.readBatch(in)
 		if len(batch) > 0 {
 			select {
 			case c.frames <- batch:
@@ -125,9 +127,9 @@ func (h heedful) Read(p []byte) (int, error) {
 
 // readBatch waits for one frame and takes those behind it that have come whole. Frames before an error are returned with
 // it.
-func readBatch(in *bufio.Reader) (batch []protocol.Frame, err error) {
+func (c *connection) readBatch(in *bufio.Reader) (batch []protocol.Frame, err error) {
 	for {
-		f, err := readFrame(in)
+		f, err := c.readFrame(in)
 		if err != nil {
 			return batch, err
 		}
@@ -146,8 +148,8 @@ func wholeFrame(in *bufio.Reader) bool {
 	return err == nil && n > 0 && in.Buffered() >= n+h.Body
 }
 
-// readFrame returns nil for a frame that may be ignored.
-func readFrame(in *bufio.Reader) (protocol.Frame, error) {
+// readFrame returns nil for a frame of a type that this client does not know: newer servers may send such.
+func (c *connection) readFrame(in *bufio.Reader) (protocol.Frame, error) {
 	h, err := readHeader(in)
 	if err != nil {
 		return nil, err
@@ -157,11 +159,14 @@ func readFrame(in *bufio.Reader) (protocol.Frame, error) {
 		return nil, fmt.Errorf("read %v: %w", h.Type, whole(err))
 	}
 	f := protocol.New(h.Type)
-	if f == nil && h.Type.Ignorable() {
+	switch {
+	case h.Type.FromClient():
+		return nil, errDirection
+	case f == nil && !h.Type.Ignorable():
+		c.log.Warn("the server sent a frame that this client does not know", "type", fmt.Sprintf("0x%02x", uint8(h.Type)))
 		return nil, nil
-	}
-	if f == nil || h.Type.FromClient() {
-		return nil, errUnknown
+	case f == nil:
+		return nil, nil
 	}
 	if err := f.Parse(body); err != nil {
 		return nil, fmt.Errorf("read %v: %w", h.Type, err)

@@ -28,7 +28,7 @@ var (
 	errHole      = errors.New("the server left out positions")
 	errOverrun   = errors.New("the server sends more than its window")
 	errFirst     = errors.New("the server's first frame was neither Connack nor Close")
-	errUnknown   = errors.New("the server sent a frame that this client does not know")
+	errDirection = errors.New("the server sent a frame that only clients send")
 	errNetwork   = errors.New("the network changed")
 	errSuspended = errors.New("the app was suspended for long")
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 
 	"lifeline/protocol"
@@ -46,6 +47,8 @@ type Options struct {
 	OnReceiving func(a Arrival)                       // loop
 	Trace       func(sent bool, frame protocol.Frame) // loop and tries: every frame, in order per connection
 
+	// Log takes what the app's developers should know and its user cannot help; if nil, it is thrown away.
+	Log *slog.Logger
 	// Dial opens a connection; if nil, a net.Dialer does.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -109,6 +112,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Trace == nil {
 		o.Trace = func(bool, protocol.Frame) {}
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Dial == nil {
 		o.Dial = new(net.Dialer).DialContext
