@@ -33,7 +33,7 @@ var codeTable = []codeInfo{
 	row(CodeNoSuchUser, "NO_SUCH_USER", RetryFixRequest, "There is no such user."),
 	row(CodeConflict, "CONFLICT", RetryFixRequest, "This client id was used for another payload; make a new client id."),
 	after(CodeOutOfOrder, "OUT_OF_ORDER", 0, 0, "An earlier Send was refused; send that one again first, or say skip_order."),
-	row(CodeBadRange, "BAD_RANGE", RetryFixRequest, "The range of history is empty, reversed or wider than 100."),
+	row(CodeBadRange, "BAD_RANGE", RetryFixRequest, "The range of history is empty, reversed or wider than 100, or the list of users is empty or longer than 200."),
 	after(CodeAckBeyondSent, "ACK_BEYOND_SENT", 5_000, 30_000, "The acknowledged position was never sent on this connection; report this client's version."),
 
 	after(CodeBusy, "BUSY", 500, 2_000, "The server is busy; try again."),

@@ -157,6 +157,8 @@ func TestDocumentLimits(t *testing.T) {
 		fmt.Sprintf("payload | %d, at most %d", DefaultMaxPayload, PayloadCeiling),
 		fmt.Sprintf("length of a frame | payload + %d", FrameOverhead),
 		fmt.Sprintf("id of a user, device or group; client id | %d bytes", MaxIDBytes),
+		fmt.Sprintf("users of a Presence | %d", MaxPresenceUsers),
+		fmt.Sprintf("devices named of a user | %d", MaxPresenceDevices),
 	} {
 		if !slices.Contains(rows, want) {
 			t.Errorf("no row %q", want)

@@ -95,6 +95,20 @@ const (
 
 func (r ByeReason) String() string { return enumName(int32(r), "quit", "logout") }
 
+// PresenceState says whether a user is online. Unspecified, and every value without a name, is Unknown [P-6.39].
+type PresenceState int32
+
+const (
+	PresenceUnspecified PresenceState = 0
+	Online              PresenceState = 1 // a device has a session
+	Offline             PresenceState = 2 // it is proven that none has
+	PresenceUnknown     PresenceState = 3 // could not be asked, or is not told; never the same as Offline
+)
+
+func (s PresenceState) String() string {
+	return enumName(int32(s), "unspecified", "online", "offline", "unknown")
+}
+
 // enumName is empty for a value without a name, which the text form writes as a number.
 func enumName(v int32, names ...string) string {
 	if v >= 0 && int(v) < len(names) {

@@ -27,6 +27,9 @@ func FuzzBye(f *testing.F)      { fuzz(f, TypeBye) }
 func FuzzResult(f *testing.F)   { fuzz(f, TypeResult) }
 func FuzzError(f *testing.F)    { fuzz(f, TypeError) }
 func FuzzClose(f *testing.F)    { fuzz(f, TypeClose) }
+func FuzzPresence(f *testing.F) { fuzz(f, TypePresence) }
+
+func FuzzPresenceList(f *testing.F) { fuzz(f, TypePresenceList) }
 
 // fuzz reads any body as one type of frame. Read, written and read again it is the same, and the official runtime finds
 // the same in it. What this package refuses the official runtime refuses too, but for the named stricter rules.

@@ -30,8 +30,8 @@ const (
 	TypeResult           Type = 0x18 // S->C
 	TypeError            Type = 0x19 // S->C
 	TypeClose            Type = 0x1A // S->C
-	TypePresence         Type = 0x1B // C->S, reserved
-	TypePresenceList     Type = 0x1C // S->C, reserved
+	TypePresence         Type = 0x1B // C->S
+	TypePresenceList     Type = 0x1C // S->C
 )
 
 // Bounds of the ranges of types [P-2.2].
@@ -72,8 +72,8 @@ var types = [256]typeInfo{
 	TypeResult:           {"result", false, func() Frame { return new(Result) }},
 	TypeError:            {"error", false, func() Frame { return new(Error) }},
 	TypeClose:            {"close", false, func() Frame { return new(Close) }},
-	TypePresence:         {"presence", true, nil},
-	TypePresenceList:     {"presencelist", false, nil},
+	TypePresence:         {"presence", true, func() Frame { return new(Presence) }},
+	TypePresenceList:     {"presencelist", false, func() Frame { return new(PresenceList) }},
 }
 
 // String names a type for text and metrics. The set is closed: every type without a name is "unknown".
