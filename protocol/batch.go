@@ -105,3 +105,40 @@ func (b *PulledBatch) Len() int { return b.size }
 
 // End closes the frame and returns dst with it.
 func (b *PulledBatch) End(more bool) []byte { return end(appendBool(b.dst, 6, more), b.at) }
+
+// PresenceBatch builds a PresenceList user by user and never beyond a length. It is a value; the zero one is of no use.
+type PresenceBatch struct {
+	dst  []byte
+	at   int // of the frame's length
+	max  int
+	size int // users
+}
+
+// BeginPresenceList opens a PresenceList behind dst whose length, type and body, will not pass max. One user always fits
+// when max is FrameOverhead or more.
+func BeginPresenceList(dst []byte, max int, id uint64) PresenceBatch {
+	dst, at := beginFrame(dst, TypePresenceList)
+	return PresenceBatch{dst: appendUint(dst, 1, id), at: at, max: max}
+}
+
+// Add adds a user, with the first MaxPresenceDevices of the devices. It is false when there is no room, and then nothing
+// changed.
+func (b *PresenceBatch) Add(u *UserPresence) bool {
+	named := *u
+	named.Devices = u.Devices[:min(len(u.Devices), MaxPresenceDevices)]
+	before := len(b.dst)
+	dst, inner := begin(b.dst, 2)
+	b.dst = end(named.append(dst), inner)
+	if len(b.dst)-b.at-1 > b.max-tail {
+		b.dst = b.dst[:before]
+		return false
+	}
+	b.size++
+	return true
+}
+
+// Len is the number of users so far.
+func (b *PresenceBatch) Len() int { return b.size }
+
+// End closes the frame and returns dst with it.
+func (b *PresenceBatch) End(more bool) []byte { return end(appendBool(b.dst, 3, more), b.at) }
