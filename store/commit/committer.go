@@ -22,13 +22,14 @@ type committer struct {
 	cursors *cursors
 	owing   *owing
 
-	conversations *heads[conversation]
+	conversations *heads[talk]
 	inboxes       *heads[inbox]
 	batch         *batch // that is being built
 	flying        *batch // that is being committed; nil when none is
 	spare         []*batch
 	commits       chan *batch // to the goroutine that waits for the engine
 	results       chan error
+	clients       int                      // known of all cached conversations
 	applied       [store.Partitions]uint64 // of the last batch sealed
 	waiting       []any                    // taken from the queue; those before next are in a batch
 	next          int

@@ -20,13 +20,14 @@ type head[T any] struct {
 // through, and after a failed commit the cache is thrown away with the store.
 type heads[T any] struct {
 	max     int
+	drop    func(*T) // called with what leaves the cache; nil = nothing to do
 	byName  map[string]*head[T]
 	touched [2][]*head[T] // by the batch that is built and by the one that is being committed
 	ring    head[T]       // of the idle ones; ring.next is the least recently used
 }
 
-func newHeads[T any](max int) *heads[T] {
-	h := &heads[T]{max: max, byName: map[string]*head[T]{}}
+func newHeads[T any](max int, drop func(*T)) *heads[T] {
+	h := &heads[T]{max: max, drop: drop, byName: map[string]*head[T]{}}
 	h.ring.prev, h.ring.next = &h.ring, &h.ring
 	return h
 }
@@ -77,5 +78,8 @@ func (h *heads[T]) settle(batch uint64) {
 		e := h.ring.next
 		h.ring.next, e.next.prev = e.next, &h.ring
 		delete(h.byName, e.name)
+		if h.drop != nil {
+			h.drop(&e.value)
+		}
 	}
 }

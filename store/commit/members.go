@@ -61,7 +61,7 @@ func (c *committer) changeMembers(m *store.Members) error {
 }
 
 // changes returns the users that the command names with their rows, in byte order, each once. Adding wins.
-func (c *committer) changes(m *store.Members, conv *head[conversation]) ([]change, error) {
+func (c *committer) changes(m *store.Members, conv *head[talk]) ([]change, error) {
 	all := make([]change, 0, len(m.Add)+len(m.Remove))
 	for _, user := range m.Add {
 		all = append(all, change{user: user, after: true})
@@ -98,7 +98,7 @@ func divide(changes []change) (joining, leaving []change, rows uint64) {
 }
 
 // announce writes the changed rows and puts what changed into the users' inboxes, or owes it.
-func (c *committer) announce(m *store.Members, conv *head[conversation], changes []change, member bool) error {
+func (c *committer) announce(m *store.Members, conv *head[talk], changes []change, member bool) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *committer) deliverMembership(e *entry, users []string, from store.Origi
 }
 
 // row reads a user's row of a group; it is valid until the next row is read.
-func (c *committer) row(conv *head[conversation], user string) (row spans, exists bool, err error) {
+func (c *committer) row(conv *head[talk], user string) (row spans, exists bool, err error) {
 	c.key = appendMemberKey(c.key[:0], conv.partition, conv.name, user)
 	exists, err = c.get(c.key)
 	if exists && err == nil {
@@ -153,7 +153,7 @@ func (c *committer) row(conv *head[conversation], user string) (row spans, exist
 	return row, exists, keyError(c.key, err)
 }
 
-func (c *committer) putRow(conv *head[conversation], user string, row spans) {
+func (c *committer) putRow(conv *head[talk], user string, row spans) {
 	b := c.batch
 	k := len(b.arena)
 	b.arena = appendMemberKey(b.arena, conv.partition, conv.name, user)
@@ -163,7 +163,7 @@ func (c *committer) putRow(conv *head[conversation], user string, row spans) {
 }
 
 // present collects a group's members in c.members, in key order, and reports whether the sender is one.
-func (c *committer) present(conv *head[conversation], sender string) (member bool, err error) {
+func (c *committer) present(conv *head[talk], sender string) (member bool, err error) {
 	c.members = c.members[:0]
 	err = c.rows(conv, "", func(user []byte, row spans) (bool, error) {
 		if !row.present() {
@@ -181,7 +181,7 @@ func (c *committer) present(conv *head[conversation], sender string) (member boo
 }
 
 // rows calls each for a group's rows behind a user's, in key order, until it returns false.
-func (c *committer) rows(conv *head[conversation], after string, each func(user []byte, row spans) (bool, error)) error {
+func (c *committer) rows(conv *head[talk], after string, each func(user []byte, row spans) (bool, error)) error {
 	from := appendOwned(nil, conv.partition, spaceConversation, conv.name, tableMember)
 	prefix := len(from)
 	if after != "" {

@@ -96,7 +96,7 @@ func (d *debt) origin() store.Origin {
 }
 
 // owe puts an obligation behind the conversation's others.
-func (c *committer) owe(conv *head[conversation], o *obligation, from store.Origin) {
+func (c *committer) owe(conv *head[talk], o *obligation, from store.Origin) {
 	conv.value.owed++
 	changed(c.batch, conv)
 	c.putObligation(conv, conv.value.owed, o)
@@ -107,7 +107,7 @@ func (c *committer) owe(conv *head[conversation], o *obligation, from store.Orig
 	*fresh = append(*fresh, d)
 }
 
-func (c *committer) putObligation(conv *head[conversation], index uint64, o *obligation) {
+func (c *committer) putObligation(conv *head[talk], index uint64, o *obligation) {
 	b := c.batch
 	k := len(b.arena)
 	b.arena = appendObligationKey(b.arena, conv.partition, conv.name, index)
@@ -144,7 +144,7 @@ func (c *committer) pay() error {
 }
 
 // chunk pays up to maxChunk entries of the conversation's first obligation, and returns how many.
-func (c *committer) chunk(conv *head[conversation], d *debt) (entries int, err error) {
+func (c *committer) chunk(conv *head[talk], d *debt) (entries int, err error) {
 	index := conv.value.done + 1
 	o, err := c.obligation(conv, index)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *committer) chunk(conv *head[conversation], d *debt) (entries int, err e
 	return entries, nil
 }
 
-func (c *committer) obligation(conv *head[conversation], index uint64) (*obligation, error) {
+func (c *committer) obligation(conv *head[talk], index uint64) (*obligation, error) {
 	c.key = appendObligationKey(c.key[:0], conv.partition, conv.name, index)
 	found, err := c.get(c.key)
 	if err == nil && !found {
@@ -188,7 +188,7 @@ func (c *committer) obligation(conv *head[conversation], index uint64) (*obligat
 
 // messageChunk puts the message, as it is now, into the inboxes of the next members that may see it; the sender is
 // always the first. whole says that none is left.
-func (c *committer) messageChunk(conv *head[conversation], o *obligation, from store.Origin) (entries int, whole bool, err error) {
+func (c *committer) messageChunk(conv *head[talk], o *obligation, from store.Origin) (entries int, whole bool, err error) {
 	if o.seq <= conv.value.trimmed {
 		return 0, true, nil // nobody would see it
 	}
@@ -232,7 +232,7 @@ func (c *committer) messageChunk(conv *head[conversation], o *obligation, from s
 }
 
 // message reads a message that is not trimmed.
-func (c *committer) message(conv *head[conversation], seq uint64) (*store.Message, error) {
+func (c *committer) message(conv *head[talk], seq uint64) (*store.Message, error) {
 	key := appendMessageKey(nil, conv.partition, conv.name, seq)
 	value, found, err := c.engine.Get(nil, key)
 	if err == nil && !found {

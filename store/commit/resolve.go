@@ -3,11 +3,11 @@ package commit
 import "lifeline/store"
 
 // conversation returns the head of a conversation; one that does not exist has the zero value.
-func (c *committer) conversation(name []byte) (*head[conversation], error) {
+func (c *committer) conversation(name []byte) (*head[talk], error) {
 	if h := c.conversations.get(name, c.batch.number); h != nil {
 		return h, nil
 	}
-	h := c.conversations.add(name, conversation{}, c.batch.number)
+	h := c.conversations.add(name, talk{}, c.batch.number)
 	c.key = appendConversationKey(c.key[:0], h.partition, h.name)
 	found, err := c.get(c.key)
 	if found && err == nil {

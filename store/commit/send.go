@@ -92,7 +92,10 @@ func appendConversation(dst []byte, s *store.Send) []byte {
 }
 
 // firstSend finds what an earlier Send of the same client id got, in this batch or before it.
-func (c *committer) firstSend(conv *head[conversation], hash *[16]byte) (d dedup, found bool, err error) {
+func (c *committer) firstSend(conv *head[talk], hash *[16]byte) (d dedup, found bool, err error) {
+	if isNew, err := c.isNew(conv, hash); isNew || err != nil {
+		return d, false, err
+	}
 	if d, found = c.unsettled(dedupKey{conv.name, *hash}); found {
 		return d, true, nil
 	}
@@ -113,7 +116,7 @@ func (c *committer) unsettled(key dedupKey) (d dedup, found bool) {
 }
 
 // remember writes a dedup row, and with the first of a day the key that says so.
-func (c *committer) remember(conv *head[conversation], hash *[16]byte, d dedup) {
+func (c *committer) remember(conv *head[talk], hash *[16]byte, d dedup) {
 	b, p := c.batch, conv.partition
 	k := len(b.arena)
 	b.arena = appendDedupKey(b.arena, p, conv.name, hash)
@@ -121,6 +124,7 @@ func (c *committer) remember(conv *head[conversation], hash *[16]byte, d dedup) 
 	b.arena = d.append(b.arena)
 	b.set(p, k, v)
 	b.dedup[dedupKey{conv.name, *hash}] = d
+	c.know(conv, hash)
 	if day := dayOf(d.time); uint64(day) > conv.value.day {
 		conv.value.day = uint64(day)
 		k := len(b.arena)
@@ -133,7 +137,7 @@ func (c *committer) remember(conv *head[conversation], hash *[16]byte, d dedup) 
 
 // recipients collects in c.members whose inboxes the message goes into, in key order, and reports whether the sender is
 // a member. When the message will be owed only the sender is looked for.
-func (c *committer) recipients(s *store.Send, conv *head[conversation], owe bool) (member bool, err error) {
+func (c *committer) recipients(s *store.Send, conv *head[talk], owe bool) (member bool, err error) {
 	switch {
 	case s.ToGroup == "":
 		return true, c.peers(s)
@@ -163,7 +167,7 @@ func (c *committer) peers(s *store.Send) error {
 }
 
 // append gives the message the conversation's next Seq.
-func (c *committer) append(s *store.Send, conv *head[conversation]) *store.Message {
+func (c *committer) append(s *store.Send, conv *head[talk]) *store.Message {
 	b := c.batch
 	conv.value.seq++
 	m := b.message()

@@ -73,9 +73,10 @@ func Open(engine store.Engine, o Options) (*Store, error) {
 	}
 	c := &committer{
 		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: s.cursors, owing: s.owed,
-		conversations: newHeads[conversation](o.Heads), inboxes: newHeads[inbox](o.Heads), batch: newBatch(),
+		inboxes: newHeads[inbox](o.Heads, nil), batch: newBatch(),
 		commits: make(chan *batch, 1), results: make(chan error, 1),
 	}
+	c.conversations = newHeads(o.Heads, c.drop)
 	c.batch.number = 1
 	var seed [32]byte
 	rand.Read(seed[:])

@@ -122,12 +122,30 @@ func BenchmarkSend(b *testing.B) {
 		}
 	})
 	b.Run("bare", func(b *testing.B) {
-		if recorded == nil {
-			b.Fatal("run it with BenchmarkSend/store")
-		}
-		bare := benchmarkBare(b, recorded.batches)
+		bare := benchmarkBare(b, messages(b, recorded), 256)
 		b.ReportMetric(100*ours/bare, "%store-of-bare")
 	})
+	b.Run("bare-alone", func(b *testing.B) {
+		benchmarkAlone(b, recorded.batches)
+	})
+}
+
+// messages divides the recorded operations among the messages: as many keys and bytes, on average, as each had.
+func messages(b *testing.B, r *recording) [][]store.Op {
+	if r == nil {
+		b.Fatal("the batches to repeat come from BenchmarkSend/store")
+	}
+	var all []store.Op
+	for _, batch := range r.batches {
+		for _, p := range batch {
+			all = append(all, p.Ops...)
+		}
+	}
+	divided := make([][]store.Op, b.N)
+	for i := range divided {
+		divided[i] = all[i*len(all)/b.N : (i+1)*len(all)/b.N]
+	}
+	return divided
 }
 
 // benchmarkCallers returns messages per second.
@@ -161,8 +179,90 @@ func benchmarkCallers(b *testing.B, s store.Store, callers int) float64 {
 	return rate
 }
 
-// benchmarkBare returns messages per second, for the messages that the batches were made of.
-func benchmarkBare(b *testing.B, batches [][]store.PartitionOps) float64 {
+// bareCaller waits for its message to be durable.
+type bareCaller struct {
+	ops  []store.Op
+	done chan struct{}
+}
+
+// benchmarkBare returns messages per second of the least that could be done: callers hand operations to one goroutine,
+// which puts what waits into a Pebble batch, commits it and tells them.
+func benchmarkBare(b *testing.B, messages [][]store.Op, callers int) float64 {
+	db := openBare(b)
+	queue := make(chan *bareCaller, callers)
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var all, committer sync.WaitGroup
+	spent := cpuTime(b)
+	b.ResetTimer()
+	for range callers {
+		all.Go(func() {
+			c := &bareCaller{done: make(chan struct{}, 1)}
+			for i := left.Add(-1); i >= 0; i = left.Add(-1) {
+				c.ops = messages[int64(b.N)-1-i]
+				queue <- c
+				<-c.done
+			}
+		})
+	}
+	committer.Go(func() { commitBare(b, db, queue) })
+	all.Wait()
+	b.StopTimer()
+	rate := float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate, "msgs/s")
+	b.ReportMetric(float64((cpuTime(b)-spent).Microseconds())/float64(b.N), "cpu-µs/msg")
+	close(queue)
+	committer.Wait()
+	return rate
+}
+
+func commitBare(b *testing.B, db *pebble.DB, queue <-chan *bareCaller) {
+	var waiting []*bareCaller
+	for first := range queue {
+		waiting = append(waiting[:0], first)
+		for len(queue) > 0 && len(waiting) < 256 {
+			waiting = append(waiting, <-queue)
+		}
+		batch := db.NewBatch()
+		for _, c := range waiting {
+			for _, op := range c.ops {
+				batch.Set(op.Key, op.Value, nil)
+			}
+		}
+		if err := batch.Commit(pebble.Sync); err != nil {
+			b.Error(err)
+		}
+		batch.Close()
+		for _, c := range waiting {
+			c.done <- struct{}{}
+		}
+	}
+}
+
+// benchmarkAlone repeats the batches as they were, one behind the other, with nobody to tell.
+func benchmarkAlone(b *testing.B, batches [][]store.PartitionOps) {
+	db := openBare(b)
+	spent := cpuTime(b)
+	b.ResetTimer()
+	for _, recorded := range batches {
+		batch := db.NewBatch()
+		for _, p := range recorded {
+			for _, op := range p.Ops {
+				batch.Set(op.Key, op.Value, nil)
+			}
+		}
+		if err := batch.Commit(pebble.Sync); err != nil {
+			b.Fatal(err)
+		}
+		batch.Close()
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "msgs/s")
+	b.ReportMetric(float64((cpuTime(b)-spent).Microseconds())/float64(b.N), "cpu-µs/msg")
+}
+
+// openBare opens a Pebble with the store's options.
+func openBare(b *testing.B) *pebble.DB {
 	o := diskOptions(b).withDefaults()
 	cache := pebble.NewCache(o.CacheBytes)
 	defer cache.Unref()
@@ -170,27 +270,8 @@ func benchmarkBare(b *testing.B, batches [][]store.PartitionOps) float64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
-	spent := cpuTime(b)
-	b.ResetTimer()
-	began := time.Now()
-	for _, batch := range batches {
-		pb := db.NewBatch()
-		for _, p := range batch {
-			for _, op := range p.Ops {
-				pb.Set(op.Key, op.Value, nil)
-			}
-		}
-		if err := pb.Commit(pebble.Sync); err != nil {
-			b.Fatal(err)
-		}
-		pb.Close()
-	}
-	b.StopTimer()
-	rate := float64(b.N) / time.Since(began).Seconds()
-	b.ReportMetric(rate, "msgs/s")
-	b.ReportMetric(float64((cpuTime(b)-spent).Microseconds())/float64(b.N), "cpu-µs/msg")
-	return rate
+	b.Cleanup(func() { db.Close() })
+	return db
 }
 
 // cpuTime is what the process has used of the processors.
