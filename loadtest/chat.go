@@ -172,7 +172,7 @@ func (c *chat) measure(ctx context.Context, from, until int64) error {
 }
 
 // told is what the progress tells.
-func (c *chat) told() (string, error) {
+func (c *chat) told(*Connections) (string, error) {
 	f, err := c.figures()
 	return fmt.Sprintf("%d stored, %d pushed", f.stored, f.pushed), err
 }

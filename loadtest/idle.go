@@ -65,9 +65,8 @@ func (o *Idle) run(ctx context.Context, r *runner) (*IdleReport, error) {
 	})
 	if err == nil {
 		after := settledMemory()
-		err = r.hold(ctx, "holding", r.clock()+int64(o.Hold), func() (string, error) {
-			c, err := r.connections()
-			return fmt.Sprintf("%d connections", c.Connected-c.Lost.total()), err
+		err = r.hold(ctx, "holding", r.clock()+int64(o.Hold), func(c *Connections) (string, error) {
+			return fmt.Sprintf("%d connections", c.live()), nil
 		})
 		report.Bytes = max(0, after-before) / o.Connections
 	}

@@ -40,6 +40,9 @@ type Connections struct {
 	Lost      Tally  `json:"lost,omitempty"`      // ended although nobody asked for it, by code
 }
 
+// live is how many have a session.
+func (c *Connections) live() uint64 { return c.Connected - c.Lost.total() }
+
 // fault is what was wrong with the connections.
 func (c *Connections) fault() error {
 	switch {
@@ -179,7 +182,11 @@ func (t *table) tally(name string, counts Tally) {
 
 func (t *table) head(unit string) { t.line(unit, "p50\tp90\tp99\tp99.9\tmax") }
 
+// latency adds a line, if anything was measured.
 func (t *table) latency(name string, l *Latency) {
+	if l.Count == 0 {
+		return
+	}
 	t.line(name, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f", l.P50, l.P90, l.P99, l.P999, l.Max)
 }
 

@@ -14,12 +14,12 @@ import (
 
 // bench is a loop without sockets, in a time that the test moves.
 type bench struct {
-	t    *testing.T
+	t    testing.TB
 	now  int64
 	loop *loop
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	b := &bench{t: t, now: second}
 	b.loop = &loop{clock: func() int64 { return b.now }, random: func() float64 { return 0.5 }, pass: 20 * millisecond,
 		names: func(d *device) (string, string) {
@@ -30,7 +30,7 @@ func newBench(t *testing.T) *bench {
 
 // wire is a device's connection: it keeps what is written.
 type wire struct {
-	t      *testing.T
+	t      testing.TB
 	out    []byte
 	closed bool
 }

@@ -117,11 +117,15 @@ func (r *runner) until(ctx context.Context, done func() (bool, error)) error {
 	}
 }
 
-// hold waits for a time on the run's clock and tells of progress meanwhile.
-func (r *runner) hold(ctx context.Context, phase string, until int64, detail func() (string, error)) error {
+// hold waits for a time on the run's clock, or until nobody is left, and tells of progress meanwhile.
+func (r *runner) hold(ctx context.Context, phase string, until int64, detail func(c *Connections) (string, error)) error {
 	from := r.clock()
 	for now := from; now < until; now = r.clock() {
-		text, err := detail()
+		c, err := r.connections()
+		if err != nil || c.live() == 0 {
+			return err
+		}
+		text, err := detail(&c)
 		if err != nil {
 			return err
 		}

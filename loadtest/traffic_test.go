@@ -19,7 +19,7 @@ type talk struct {
 	seq     uint64
 }
 
-func newTalk(t *testing.T, window, receivers int, rate float64) *talk {
+func newTalk(t testing.TB, window, receivers int, rate float64) *talk {
 	k := &talk{bench: newBench(t)}
 	k.traffic = &traffic{loop: k.loop, window: window, payload: newPayload(64)}
 	if rate > 0 {

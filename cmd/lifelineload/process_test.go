@@ -2,10 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,6 +43,7 @@ func TestMain(m *testing.M) {
 // server is a lifelined of its own, ended with the test.
 type server struct {
 	addr  string
+	http  string
 	cmd   *exec.Cmd
 	ended chan struct{}
 
@@ -71,8 +75,8 @@ func serve(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{addr: "tcp4://" + freeAddr(t), ended: make(chan struct{})}
-	s.cmd = exec.Command(path, "--store", "memory", "--listen", s.addr, "--http", freeAddr(t))
+	s := &server{addr: "tcp4://" + freeAddr(t), http: freeAddr(t), ended: make(chan struct{})}
+	s.cmd = exec.Command(path, "--store", "memory", "--listen", s.addr, "--http", s.http)
 	s.cmd.Stdout, s.cmd.Stderr = s, s
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -88,6 +92,25 @@ func serve(t *testing.T) *server {
 		}
 	}
 	return s
+}
+
+// shows waits until the server's metrics have a line like that.
+func (s *server) shows(t *testing.T, line string) {
+	t.Helper()
+	pattern := regexp.MustCompile("(?m)^" + line)
+	for deadline := time.Now().Add(patience); ; <-time.After(20 * time.Millisecond) {
+		if r, err := http.Get("http://" + s.http + "/metrics"); err == nil {
+			text, _ := io.ReadAll(r.Body)
+			_ = r.Body.Close()
+			if pattern.Match(text) {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("the server never shows %q", line)
+			return
+		}
+	}
 }
 
 // freeAddr finds an address that nobody uses now.
