@@ -29,8 +29,10 @@ var arrows = map[string]struct{ code, tests []string }{
 	"store/pebblestore": {code: []string{"store", "store/commit"}, tests: []string{"store/storetest", "store/memstore"}},
 	"store/storetest":   {code: []string{"store"}, tests: []string{"store/memstore"}},
 
-	"server/route":            {},
-	"server/route/redisroute": {code: []string{"server/route"}},
+	"server/route":            {tests: []string{"server/route/routetest"}},
+	"server/route/redisroute": {code: []string{"server/route"}, tests: []string{"server/route/routetest", "server/route/redistest"}},
+	"server/route/redistest":  {},
+	"server/route/routetest":  {code: []string{"server/route"}},
 	"server/liveness":         {},
 	"server/auth":             {code: []string{"protocol"}},
 	"server/config":           {code: []string{"server/auth", "server/liveness"}},
@@ -45,7 +47,7 @@ var arrows = map[string]struct{ code, tests []string }{
 		tests: []string{"server/servertest", "store/memstore", "store/storetest"},
 	},
 	"server/servertest": {code: []string{
-		"server", "server/auth", "server/config", "server/delivery", "server/liveness", "server/session",
+		"server", "server/auth", "server/config", "server/delivery", "server/liveness", "server/route", "server/session",
 		"protocol", "store", "store/memstore",
 	}, tests: []string{"store/storetest"}},
 
@@ -80,6 +82,7 @@ var foreign = []struct {
 	{"go.yaml.in/yaml/v3", []string{"server/config"}, "one package reads configuration"},
 	{"google.golang.org/protobuf", []string{"tests"}, "the runtime with reflection is only the judge of ours"},
 	{"github.com/bufbuild/protocompile", []string{"tests"}, "the schema is compiled only to judge our codec"},
+	{"golang.org/x/term", []string{"cmd/lifelinectl"}, "one command draws on a terminal"},
 	{"golang.org/x/sys", []string{"server", "server/config", "server/session", "store/pebblestore", "loadtest", "cmd/lifelined", "tests"}, "the system is asked at the edges"},
 }
 

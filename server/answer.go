@@ -20,18 +20,20 @@ type answer struct {
 type answerKind uint8
 
 const (
-	answerStored answerKind = iota // store: the outcome of a Send
-	answerAuth                     // *auth.Answer
-	answerRead                     // *delivery.ReadAnswer
-	answerClaim                    // *claim
-	answerLost                     // session.Verdict: another loop holds a winner of the claim
-	answerStop                     // close every connection: the node stops
-	answerCall                     // func(): work for the loop from an operator's request
+	answerStored   answerKind = iota // store: the outcome of a Send
+	answerAuth                       // *auth.Answer
+	answerRead                       // *delivery.ReadAnswer
+	answerClaim                      // *claim
+	answerLost                       // session.Verdict: another loop holds a winner of the claim
+	answerPresence                   // *presenceAnswer
+	answerStop                       // close every connection: the node stops
+	answerCall                       // func(): work for the loop from an operator's request
 )
 
 // claim asks a loop whether it holds another session of the same user and device.
 type claim struct {
 	user, device string
+	platform     uint8
 	hash         uint64
 	claim        session.Claim
 }
@@ -83,6 +85,8 @@ func (sh *Shard) answer(a *answer) {
 		sh.checked(s, a.any.(*auth.Answer))
 	case answerRead:
 		sh.read(s, a.any.(*delivery.ReadAnswer))
+	case answerPresence:
+		sh.presenceFound(s, a.any.(*presenceAnswer))
 	case answerLost:
 		sh.lose(s, a.any.(session.Verdict))
 	}

@@ -7,7 +7,7 @@ import (
 	"lifeline/server/session"
 )
 
-// Two sessions of one user and device may overlap for a moment, on one loop or on two; a claim ends that. The session
+// Two sessions of one user and device (or platform; see rivals) may overlap for a moment, on one loop or on two; a claim ends that. The session
 // that starts later (in the directory's order) sees the other's loop and asks there; whichever claim wins, the loop that
 // owns the loser closes it.
 
@@ -16,8 +16,8 @@ import (
 func (sh *Shard) contest(claimant session.ConnID, c *claim) (lost bool) {
 	for s := sh.users.First(c.hash); s != nil; {
 		next := sh.users.Next(s)
-		if s.ID != claimant && sh.users.Is(s, c.user) && string(sh.users.Device(s)) == c.device {
-			if wins, verdict := sh.judge(c, s.Claim()); wins {
+		if s.ID != claimant && sh.rivals(c, s) {
+			if wins, verdict := sh.judge(c, s); wins {
 				sh.lose(s, verdict)
 			} else {
 				sh.tellLost(claimant, verdict)
@@ -29,15 +29,29 @@ func (sh *Shard) contest(claimant session.ConnID, c *claim) (lost bool) {
 	return false
 }
 
+// rivals reports whether the claimant and the session may not both stay: they are one device, or one platform of a user
+// where the configuration says that each has one session.
+func (sh *Shard) rivals(c *claim, s *session.Session) bool {
+	if !sh.users.Is(s, c.user) {
+		return false
+	}
+	samePlatform := sh.core.opts.ExclusivePlatform && c.platform != 0 && c.platform == s.Platform
+	return samePlatform || string(sh.users.Device(s)) == c.device
+}
+
 // judge decides between a claim and a session's. Who displaces another must not have been displaced before: then it is
 // about to be closed itself, and the other stays.
-func (sh *Shard) judge(c *claim, other session.Claim) (wins bool, v session.Verdict) {
+func (sh *Shard) judge(c *claim, s *session.Session) (wins bool, v session.Verdict) {
+	other, device := s.Claim(), string(sh.users.Device(s))
 	wins, v = c.claim.Beats(other)
+	if device != c.device {
+		wins, v = c.claim.Order > other.Order, session.Displaced
+	}
 	if v == session.Superseded {
 		return wins, v
 	}
 	mine := displacedKey{c.user, c.device, c.claim.Instance}
-	theirs := displacedKey{c.user, c.device, other.Instance}
+	theirs := displacedKey{c.user, device, other.Instance}
 	if wins {
 		return sh.core.displaced.displace(mine, theirs, sh.core.now()), v
 	}

@@ -90,6 +90,7 @@ func (sh *Shard) retire(s *session.Session, code protocol.Code) {
 		sh.sessions.Add(-1)
 		sh.leaveStore(s, code)
 	}
+	sh.unregister(s)
 	hash := s.UserHash
 	if sh.users.Remove(s) {
 		sh.core.dir.Leave(hash, sh.index)

@@ -2,11 +2,13 @@ package server
 
 import (
 	"bytes"
+	"math"
 	"time"
 
 	"lifeline/protocol"
 	"lifeline/server/auth"
 	"lifeline/server/delivery"
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
@@ -35,10 +37,12 @@ func (sh *Shard) connect(s *session.Session, b []byte) {
 		return
 	}
 	sh.core.meter.duplicates.Add(int(min(f.Duplicates, maxReported)))
-	s.Instance, s.Attempt, s.Order = f.Instance, f.Attempt, sh.core.order.Add(1)
-	s.Capabilities = uint32(f.Capabilities)
+	s.Instance, s.Attempt, s.Order = f.Instance, uint32(min(f.Attempt, math.MaxUint32)), sh.core.order.Add(1)
+	s.Began = sh.clock.Now()
+	s.Capabilities = uint16(f.Capabilities)
 	s.Platform = uint8(f.Platform)
 	s.Activity = uint8(f.Activity)
+	sh.noteNetwork(s, &f.Network)
 	l := &login{device: string(f.Device), borrowed: protocol.MaxPreAuth, progress: session.Progress{HasPos: f.HasPos,
 		Pos: f.Pos, SameEpoch: bytes.Equal(f.Epoch, sh.core.epoch[:]), MaxBacklog: f.MaxBacklog}}
 	sh.logins[s.ID.Slot()] = l
@@ -47,6 +51,17 @@ func (sh *Shard) connect(s *session.Session, b []byte) {
 	if !sh.core.pool.Submit(job) {
 		sh.refuseConn(s, protocol.CodeBusy)
 	}
+}
+
+// noteNetwork keeps what the client has found of its network.
+func (sh *Shard) noteNetwork(s *session.Session, n *protocol.Network) {
+	switch n.Class {
+	case protocol.Wired:
+		s.Set(session.Wired)
+	case protocol.CellularSlow:
+		s.Set(session.Slow)
+	}
+	s.Line.SetLow(liveness.Bears(time.Duration(n.LowS)*time.Second, time.Duration(n.HighS)*time.Second))
 }
 
 // maxReported bounds what one Connect can add to a counter.
@@ -103,7 +118,7 @@ func (sh *Shard) authenticated(s *session.Session, a *auth.Answer) {
 	s.Set(session.Reading)
 	sh.users.Add(s)
 	mask := sh.core.dir.Join(s.UserHash, sh.index)
-	c := claim{user: user, device: l.device, hash: s.UserHash, claim: s.Claim()}
+	c := claim{user: user, device: l.device, platform: s.Platform, hash: s.UserHash, claim: s.Claim()}
 	if sh.contest(s.ID, &c) {
 		return
 	}
@@ -135,6 +150,7 @@ func (sh *Shard) startRead(s *session.Session, a *delivery.ReadAnswer) {
 	now := sh.clock.Now()
 	s.LastIn, s.Checked, s.Progress = now, now, now
 	s.Interval = sh.interval(s)
+	s.ForgivePings(now)
 	sh.setExpiry(s, l.expiry)
 	switch {
 	case at.Reset:
@@ -143,6 +159,7 @@ func (sh *Shard) startRead(s *session.Session, a *delivery.ReadAnswer) {
 		sh.markDirty(s)
 	}
 	sh.connack(s, a.Start.Head, at, l.expiry)
+	sh.register(s)
 	held := l.held
 	sh.dropLogin(s)
 	if len(held) > 0 {
@@ -167,7 +184,7 @@ func (sh *Shard) connack(s *session.Session, head uint64, at session.Position, e
 	}
 	out := sh.out(s)
 	*out = f.Append(*out)
-	sh.core.meter.framesOut[protocol.TypeConnack].Inc()
+	sh.wrote(s, protocol.TypeConnack)
 }
 
 func (sh *Shard) dropLogin(s *session.Session) {
@@ -224,5 +241,5 @@ func (sh *Shard) reauthenticated(s *session.Session, a *auth.Answer) {
 	}
 	out := sh.out(s)
 	*out = f.Append(*out)
-	sh.core.meter.framesOut[protocol.TypeResult].Inc()
+	sh.wrote(s, protocol.TypeResult)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -17,21 +18,24 @@ import (
 
 // CoreOptions are what a Core is made of. Validated by config; NewCore trusts them.
 type CoreOptions struct {
-	Loops          int                                   // 1 to session.MaxLoops
-	Open           func(store.Sink) (store.Store, error) // opens the store; its events go to the sink
-	Verifier       auth.Verifier
-	Heartbeat      liveness.Policy
-	MaxConnections int
-	MaxPayload     int   // bytes of one message's payload
-	PushWindow     int   // messages sent and not acknowledged, per session
-	MaxBodyBytes   int64 // memory for unfinished frames and waiting log-ins, all connections together
-	Hosts          []string
-	Readers        int // goroutines that read the store; if zero, 8
-	ReadQueue      int // reads that wait; if zero, 16384
-	AuthQueue      int // log-ins that wait for a check; if zero, auth's default
-	Lane           int // deliveries that wait for one loop; if zero, 16384
-	Metrics        *metrics.Set
-	Log            *slog.Logger
+	Loops             int                                   // 1 to session.MaxLoops
+	Open              func(store.Sink) (store.Store, error) // opens the store; its events go to the sink
+	Verifier          auth.Verifier
+	Heartbeat         liveness.Policy
+	MaxConnections    int
+	MaxPayload        int   // bytes of one message's payload
+	PushWindow        int   // messages sent and not acknowledged, per session
+	MaxBodyBytes      int64 // memory for unfinished frames and waiting log-ins, all connections together
+	Hosts             []string
+	Routes            *RouteOptions                 // a shared online table; nil = this node is alone
+	Readers           int                           // goroutines that read the store; if zero, 8
+	ReadQueue         int                           // reads that wait; if zero, 16384
+	AuthQueue         int                           // log-ins that wait for a check; if zero, auth's default
+	Lane              int                           // deliveries that wait for one loop; if zero, 16384
+	ExclusivePlatform bool                          // a user has one session on each platform, instead of one for each device
+	MaySee            func(asker, user string) bool // who may know of a user's presence; nil = everybody
+	Metrics           *metrics.Set
+	Log               *slog.Logger
 }
 
 // Core is a node without sockets: the shards and what they share. An engine brings connections to the shards; a test
@@ -46,8 +50,10 @@ type Core struct {
 	fanout  *delivery.Fanout
 	pool    *auth.Pool
 	readers *delivery.Readers
+	lookups *lookups
 	shards  []*Shard
 	meter   *meter
+	routes  *routes // nil = this node is alone
 	epoch   store.Epoch
 
 	order       atomic.Uint64 // Connects so far: who came later
@@ -82,8 +88,14 @@ func NewCore(o CoreOptions) (*Core, error) {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	c.epoch = c.store.Epoch()
+	if o.Routes != nil {
+		if err := c.openRoutes(o.Routes); err != nil {
+			return nil, errors.Join(err, c.store.Close())
+		}
+	}
 	c.pool = auth.NewPool(auth.Options{Verifier: o.Verifier, Queue: o.AuthQueue, Log: o.Log})
 	c.readers = delivery.NewReaders(c.store, o.Readers, o.ReadQueue, o.Log)
+	c.lookups = newLookups(c)
 	c.gauges(o.Metrics)
 	return c, nil
 }
@@ -141,8 +153,10 @@ func (c *Core) Connections() int { return int(c.connections.Load()) }
 func (c *Core) Close() error {
 	c.stopTicks.Do(func() { close(c.ticks) })
 	c.ticking.Wait()
+	c.stopRoutes()
 	c.pool.Close()
 	c.readers.Close()
+	c.lookups.close()
 	return c.store.Close()
 }
 

@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/panjf2000/gnet/v2"
 	"github.com/panjf2000/gnet/v2/pkg/logging"
 	"golang.org/x/sys/unix"
 
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
@@ -155,6 +157,21 @@ func (l *loop) Close(c Conn) { _ = l.el.Close(c.(gnet.Conn)) } // its error is t
 
 // ShutWrite implements Loop.
 func (l *loop) ShutWrite(c Conn) { _ = unix.Shutdown(c.(gnet.Conn).Fd(), unix.SHUT_WR) } // likewise
+
+// PathInfo implements Loop. What cannot be asked is not known.
+func (l *loop) PathInfo(c Conn) liveness.PathInfo {
+	fd := c.(gnet.Conn).Fd()
+	info, err := unix.GetsockoptTCPInfo(fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return liveness.PathInfo{}
+	}
+	queued, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+	if err != nil {
+		return liveness.PathInfo{}
+	}
+	return liveness.PathInfo{Known: true, Queued: queued, Backoff: int(info.Backoff),
+		AckAge: time.Duration(info.Last_ack_recv) * time.Millisecond}
+}
 
 // gnetLog passes gnet's own lines on.
 type gnetLog struct{ log *slog.Logger }

@@ -141,6 +141,10 @@ func (sh *Shard) dispatch(s *session.Session, t protocol.Type, b []byte) {
 	if s.Has(session.Traced) {
 		sh.traceIn(s, t, b)
 	}
+	if t != protocol.TypePing {
+		sh.proven = 0
+		s.ForgivePings(sh.clock.Now())
+	}
 	switch session.Expect(s.State, t) {
 	case session.Handle:
 	case session.Ignore:
@@ -157,6 +161,7 @@ func (sh *Shard) dispatch(s *session.Session, t protocol.Type, b []byte) {
 		sh.connect(s, b)
 	case protocol.TypePing:
 		sh.ping(s, b)
+		sh.proven = 0
 	case protocol.TypeProbeAck:
 		// Its arrival is all it says.
 	case protocol.TypeState:
@@ -167,6 +172,8 @@ func (sh *Shard) dispatch(s *session.Session, t protocol.Type, b []byte) {
 		sh.ack(s, b)
 	case protocol.TypePull:
 		sh.pull(s, b)
+	case protocol.TypePresence:
+		sh.presence(s, b)
 	case protocol.TypeReauth:
 		sh.reauth(s, b)
 	case protocol.TypeBye:

@@ -3,6 +3,7 @@ package server
 import (
 	"net"
 
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
@@ -22,6 +23,8 @@ type Loop interface {
 	Close(Conn)
 	// ShutWrite ends the sending side, so that the peer reads an end of file after what was written. On the loop.
 	ShutWrite(Conn)
+	// PathInfo asks the kernel about a connection, which takes system calls: on suspicion only. On the loop.
+	PathInfo(Conn) liveness.PathInfo
 }
 
 // conns holds the Conn of each slot. Owned by the loop.

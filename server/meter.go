@@ -7,6 +7,7 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 
 	"lifeline/protocol"
+	"lifeline/server/liveness"
 	"lifeline/store"
 )
 
@@ -17,6 +18,8 @@ type meter struct {
 
 	panics, overflowed, duplicates        *metrics.Counter
 	readsFailed, readsEmpty, readsRefused *metrics.Counter
+	leaked, lagging                       *metrics.Counter
+	paths                                 [liveness.PathClosed + 1]*metrics.Counter // transitions into
 
 	lag, unacked                        *metrics.PrometheusHistogram
 	receivedToDurable, durableToWritten *metrics.PrometheusHistogram
@@ -33,6 +36,8 @@ func newMeter(set *metrics.Set) *meter {
 		panics:            set.NewCounter("lifeline_panics_total"),
 		overflowed:        set.NewCounter("lifeline_deliveries_overflowed_total"),
 		duplicates:        set.NewCounter("lifeline_client_duplicates_total"),
+		leaked:            set.NewCounter("lifeline_leaked_sessions_total"),
+		lagging:           set.NewCounter("lifeline_lagging_total"),
 		readsFailed:       set.NewCounter(`lifeline_reads_total{outcome="failed"}`),
 		readsEmpty:        set.NewCounter(`lifeline_reads_total{outcome="empty"}`),
 		readsRefused:      set.NewCounter(`lifeline_reads_total{outcome="refused"}`),
@@ -47,6 +52,9 @@ func newMeter(set *metrics.Set) *meter {
 		m.framesIn[i] = set.GetOrCreateCounter(fmt.Sprintf(`lifeline_frames_total{direction="in",type=%q}`, name))
 		m.framesOut[i] = set.GetOrCreateCounter(fmt.Sprintf(`lifeline_frames_total{direction="out",type=%q}`, name))
 	}
+	for p := range m.paths {
+		m.paths[p] = set.NewCounter(fmt.Sprintf(`lifeline_paths_total{state=%q}`, liveness.Path(p)))
+	}
 	for _, code := range protocol.Codes() {
 		m.closes[code] = set.NewCounter(fmt.Sprintf(`lifeline_closes_total{reason=%q}`, code.Metric()))
 		m.refusals[code] = set.NewCounter(fmt.Sprintf(`lifeline_refusals_total{code=%q}`, code.Metric()))
@@ -60,14 +68,14 @@ func (m *meter) refused(code protocol.Code) { m.refusals[code].Inc() }
 // committed watches the committer: how long a message waited to be durable.
 func (m *meter) committed(e *store.Event, now int64) {
 	if e.Origin.Received != 0 {
-		m.receivedToDurable.Update(seconds(now - e.Origin.Received))
+		m.receivedToDurable.Update(inSeconds(now - e.Origin.Received))
 	}
 }
 
-func (m *meter) written(ns int64)  { m.durableToWritten.Update(seconds(ns)) }
-func (m *meter) answered(ns int64) { m.durableToAnswered.Update(seconds(ns)) }
+func (m *meter) written(ns int64)  { m.durableToWritten.Update(inSeconds(ns)) }
+func (m *meter) answered(ns int64) { m.durableToAnswered.Update(inSeconds(ns)) }
 
-func seconds(ns int64) float64 { return time.Duration(ns).Seconds() }
+func inSeconds(ns int64) float64 { return time.Duration(ns).Seconds() }
 
 // gauges registers what is read when a scraper asks.
 func (c *Core) gauges(set *metrics.Set) {
@@ -79,6 +87,7 @@ func (c *Core) gauges(set *metrics.Set) {
 	gauge("lifeline_unfinished_bytes", func() int { return int(c.bodyBytes.Load()) })
 	gauge(`lifeline_queue_depth{queue="auth"}`, c.pool.Depth)
 	gauge(`lifeline_queue_depth{queue="reads"}`, c.readers.Depth)
+	gauge(`lifeline_queue_depth{queue="lookups"}`, c.lookups.depth)
 	lanes := func(lane int) func() int {
 		return func() (n int) {
 			for _, sh := range c.shards {

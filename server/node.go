@@ -20,6 +20,8 @@ type Options struct {
 	Config config.Config // resolved and valid
 	// Open opens the store; what it commits goes to the sink. It holds the data directory's lock when it returns.
 	Open func(sink store.Sink) (store.Store, error)
+	// Routes is the online table that this node shares with others; nil = it is alone.
+	Routes *RouteOptions
 	// Metrics is the set the node registers on; the store may share it.
 	Metrics *metrics.Set
 	Log     *slog.Logger
@@ -50,8 +52,11 @@ func New(o Options) (*Node, error) {
 		MaxPayload:     int(o.Config.MaxPayload),
 		PushWindow:     o.Config.PushWindow,
 		MaxBodyBytes:   int64(o.Config.MaxBodyBytes),
+		Routes:         o.Routes,
 		Metrics:        o.Metrics,
-		Log:            o.Log,
+
+		ExclusivePlatform: o.Config.Exclusive == config.ExclusivePlatform,
+		Log:               o.Log,
 	})
 	if err != nil {
 		return nil, err
@@ -82,6 +87,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	case <-n.engine.up:
 	}
 	n.core.StartClock()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	n.core.StartRoutes(func(err error) { fail(fmt.Errorf("the node's id in the online table: %w", err)) })
 	stopTuning := make(chan struct{})
 	defer close(stopTuning)
 	go n.core.tuneGC(stopTuning)
@@ -94,7 +102,11 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	return errors.Join(n.stop(), <-ended)
+	var cause error
+	if c := context.Cause(ctx); !errors.Is(c, context.Canceled) {
+		cause = c
+	}
+	return errors.Join(cause, n.stop(), <-ended)
 }
 
 // serveHTTP starts the operators' listener, if there is to be one.

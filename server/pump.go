@@ -3,6 +3,7 @@ package server
 import (
 	"lifeline/protocol"
 	"lifeline/server/delivery"
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 	"lifeline/store"
 )
@@ -61,9 +62,9 @@ func (sh *Shard) pump(s *session.Session, it *delivery.Item) {
 // push writes one item as it came from the committer.
 func (sh *Shard) push(s *session.Session, it *delivery.Item) {
 	out := sh.out(s)
-	*out = it.Append(*out, uint64(s.ID), s.Capabilities)
+	*out = it.Append(*out, uint64(s.ID), uint32(s.Capabilities))
 	sh.sent(s, it.Pos)
-	sh.core.meter.framesOut[protocol.TypePush].Inc()
+	sh.wrote(s, protocol.TypePush)
 	sh.core.meter.written(sh.core.now() - it.What.Committed)
 }
 
@@ -79,7 +80,7 @@ func (sh *Shard) sent(s *session.Session, pos uint64) {
 // full the sweep asks again.
 func (sh *Shard) readInbox(s *session.Session, room int) {
 	q := delivery.Read{Kind: delivery.ReadInbox, Conn: uint64(s.ID), Reply: sh, User: string(sh.users.User(s)),
-		From: s.Sent + 1, Room: min(room, store.MaxPageEntries), Capabilities: s.Capabilities,
+		From: s.Sent + 1, Room: min(room, store.MaxPageEntries), Capabilities: uint32(s.Capabilities),
 		MaxFrame: sh.core.opts.MaxPayload + protocol.FrameOverhead}
 	if sh.core.readers.Submit(q) {
 		s.Set(session.Reading)
@@ -107,7 +108,8 @@ func (sh *Shard) inboxRead(s *session.Session, a *delivery.ReadAnswer) {
 		out := sh.out(s)
 		*out = append(*out, *a.Frames...)
 		sh.sent(s, a.Last)
-		sh.core.meter.framesOut[protocol.TypePush].Add(a.Pushes)
+		sh.core.meter.framesOut[protocol.TypePush].Add(a.Pushes - 1)
+		sh.wrote(s, protocol.TypePush)
 	} else if a.Asked && s.Head > s.Sent {
 		sh.core.meter.readsEmpty.Inc()
 		s.Set(session.Blocked)
@@ -138,6 +140,7 @@ func (sh *Shard) ack(s *session.Session, b []byte) {
 	s.Clear(session.Resetting)
 	s.Acked = f.Pos
 	s.Progress = sh.clock.Now()
+	s.Line.SetApp(liveness.AppState{})
 	sh.markDirty(s)
 	sh.pump(s, nil)
 }

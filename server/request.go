@@ -24,7 +24,7 @@ func (sh *Shard) refuse(s *session.Session, id uint64, t protocol.Type, code pro
 	*f = protocol.Error{ID: id, Status: code.Status(), FrameType: uint32(t)}
 	out := sh.out(s)
 	*out = f.Append(*out)
-	sh.core.meter.framesOut[protocol.TypeError].Inc()
+	sh.wrote(s, protocol.TypeError)
 	sh.core.meter.refused(code)
 }
 
@@ -75,7 +75,7 @@ func (sh *Shard) pulled(s *session.Session, a *delivery.ReadAnswer) {
 	default:
 		out := sh.out(s)
 		*out = append(*out, *a.Frames...)
-		sh.core.meter.framesOut[protocol.TypePulled].Inc()
+		sh.wrote(s, protocol.TypePulled)
 	}
 }
 

@@ -56,6 +56,9 @@ func (r *rig) Close(c Conn) { r.sh.Closed(c.(*nullConn).s, nil) }
 // ShutWrite implements Loop.
 func (r *rig) ShutWrite(Conn) {}
 
+// PathInfo implements Loop.
+func (r *rig) PathInfo(Conn) liveness.PathInfo { return liveness.PathInfo{} }
+
 // nullConn takes every byte and keeps none.
 type nullConn struct {
 	s       *session.Session

@@ -24,6 +24,11 @@ func (sh *Shard) send(s *session.Session, b []byte) {
 		sh.refuseConn(s, protocol.CodeMalformed)
 		return
 	}
+	if r := sh.core.routes; r != nil && r.Foreign() {
+		s.Refused = sh.hashClientID(f.ClientID)
+		sh.sendRefused(s, f.ID, protocol.CodeNotHere)
+		return
+	}
 	if code := sh.sendFault(f); code != 0 {
 		sh.sendRefused(s, f.ID, code)
 		return
@@ -99,7 +104,7 @@ func (sh *Shard) stored(s *session.Session, a *store.Answer, posted int64) {
 	*f = protocol.Sendack{ID: a.Origin.Tag, Seq: a.Seq, MessageID: a.MessageID[:], TimeMs: uint64(a.Time)}
 	out := sh.out(s)
 	*out = f.Append(*out)
-	sh.core.meter.framesOut[protocol.TypeSendack].Inc()
+	sh.wrote(s, protocol.TypeSendack)
 	sh.core.meter.answered(sh.core.now() - posted)
 }
 
@@ -108,7 +113,7 @@ func (sh *Shard) sendRefused(s *session.Session, id uint64, code protocol.Code) 
 	*f = protocol.Sendack{ID: id, Status: code.Status()}
 	out := sh.out(s)
 	*out = f.Append(*out)
-	sh.core.meter.framesOut[protocol.TypeSendack].Inc()
+	sh.wrote(s, protocol.TypeSendack)
 	sh.core.meter.refused(code)
 }
 

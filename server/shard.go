@@ -38,6 +38,7 @@ type Shard struct {
 	closing int // sessions in state Closing
 	sweep   sweep
 	traces  map[session.ConnID]*trace
+	proven  int // seconds of silence that the Ping being handled proves
 	frames  scratch
 	ids     [3 * protocol.MaxIDBytes]byte // scratch of sendCommand
 
@@ -55,6 +56,7 @@ type scratch struct {
 	sendack protocol.Sendack
 	ack     protocol.Ack
 	pull    protocol.Pull
+	users   protocol.Presence
 	reauth  protocol.Reauth
 	bye     protocol.Bye
 	result  protocol.Result

@@ -77,9 +77,6 @@ func (sh *Shard) visit(s *session.Session, now liveness.Time) (acted bool) {
 
 func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool) {
 	switch {
-	case now.Sub(s.LastIn) > liveness.Limit(time.Duration(s.Interval)*time.Second) && !sh.clock.Grace():
-		sh.refuseConn(s, protocol.CodeSilent)
-		return true
 	case s.Expiry != 0 && !now.Before(s.Expiry):
 		sh.refuseConn(s, protocol.CodeTokenExpired)
 		return true
@@ -87,13 +84,20 @@ func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool)
 		sh.condemn(s, protocol.CodeSlowConsumer)
 		return true
 	}
+	if acted = sh.judgePath(s, now); s.State != session.Active {
+		return true
+	}
+	if acted = sh.judgeApp(s, now) || acted; s.State != session.Active {
+		return true
+	}
 	sh.sample(s, now)
+	sh.refreshRoute(s, now, s.Line.Mark())
 	if s.Has(session.Blocked) {
 		s.Clear(session.Blocked)
 		sh.pump(s, nil)
 		return true
 	}
-	return false
+	return acted
 }
 
 // isStuck reports whether bytes have waited in user space for stuckFor without becoming fewer.

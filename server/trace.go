@@ -55,10 +55,13 @@ func (c *Core) Trace(ctx context.Context, id session.ConnID, write func(line []b
 	}
 }
 
+// post has f run on the loop. Any goroutine.
+func (sh *Shard) post(f func()) { sh.mail.post(answer{kind: answerCall, any: f}) }
+
 // call runs f on the loop and waits for its answer; false also when ctx ends first.
 func (sh *Shard) call(ctx context.Context, f func() bool) bool {
 	done := make(chan bool, 1)
-	sh.mail.post(answer{kind: answerCall, any: func() { done <- f() }})
+	sh.post(func() { done <- f() })
 	select {
 	case ok := <-done:
 		return ok

@@ -17,7 +17,7 @@ import (
 // run serves until ctx is done.
 func run(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	set := metrics.NewSet()
-	node, err := server.New(server.Options{Config: cfg, Open: opener(cfg, set, log), Metrics: set, Log: log})
+	node, err := server.New(server.Options{Config: cfg, Open: opener(cfg, set, log), Routes: routes(cfg), Metrics: set, Log: log})
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ type Config struct {
 	PushWindow     int       `yaml:"push_window"`     // messages pushed to a session and not yet acknowledged
 	Auth           Auth      `yaml:"auth"`
 	Heartbeat      Heartbeat `yaml:"heartbeat"`
+	Exclusive      string    `yaml:"exclusive"` // device: one session each; platform: one session of a user on each platform
+	Routes         Routes    `yaml:"routes"`
 	Log            Log       `yaml:"log"`
 }
 
@@ -69,6 +71,8 @@ func Default() Config {
 		PushWindow:   64,
 		Auth:         Auth{Mode: AuthDevelopment, Audience: "lifeline"},
 		Heartbeat:    Heartbeat{Policy: liveness.DefaultPolicy()},
+		Exclusive:    ExclusiveDevice,
+		Routes:       Routes{TTL: DefaultRouteTTL},
 		Log:          Log{Level: "info", Format: "text"},
 	}
 }

@@ -25,6 +25,8 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Heartbeat.Background.Interval, "heartbeat-background", c.Heartbeat.Background.Interval, "ping interval of apps in the background")
 	fs.DurationVar(&c.Heartbeat.Desktop, "heartbeat-desktop", c.Heartbeat.Desktop, "ping interval of desktop and wired clients")
 	fs.DurationVar(&c.Heartbeat.LoadBalancerIdle, "load-balancer-idle", c.Heartbeat.LoadBalancerIdle, "idle timeout of the load balancer in front; 0 = none")
+	fs.StringVar(&c.Exclusive, "exclusive", c.Exclusive, "device: one session for each device; platform: one of a user on each platform, so that a second phone replaces the first")
+	c.Routes.flags(fs)
 	fs.StringVar(&c.Log.Level, "log-level", c.Log.Level, "debug, info, warn or error")
 	fs.StringVar(&c.Log.Format, "log-format", c.Log.Format, "text or json")
 }

@@ -66,6 +66,8 @@ var settings = map[string]string{
 	"loops": "3", "max-connections": "4", "max-payload": "5KiB", "max-body-bytes": "6MiB", "push-window": "7",
 	"auth-mode": "jwt", "auth-audience": "chat", "auth-key": "a:EdDSA:/k/a.pem,b:HS256:/k/b",
 	"heartbeat-foreground": "45s", "heartbeat-background": "2m0s", "heartbeat-desktop": "50s", "load-balancer-idle": "1h0m0s",
+	"exclusive": "platform", "redis": "r1:6379,r2:6379", "redis-cluster": "true", "redis-master": "m", "redis-username": "u",
+	"redis-password-file": "/k/redis", "route-ttl": "2h0m0s", "node": "n1",
 	"log-level": "debug", "log-format": "json",
 }
 
@@ -102,6 +104,8 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want.Auth = Auth{Mode: "jwt", Audience: "chat", Keys: []Key{{"a", "EdDSA", "/k/a.pem"}, {"b", "HS256", "/k/b"}}}
 	want.Heartbeat.Foreground.Interval, want.Heartbeat.Background.Interval = 45*time.Second, 2*time.Minute
 	want.Heartbeat.Desktop, want.Heartbeat.LoadBalancerIdle = 50*time.Second, time.Hour
+	want.Exclusive = ExclusivePlatform
+	want.Routes = Routes{Redis: []string{"r1:6379", "r2:6379"}, Cluster: true, Master: "m", Username: "u", PasswordFile: "/k/redis", TTL: 2 * time.Hour, Node: "n1"}
 	want.Log = Log{Level: "debug", Format: "json"}
 	for name, got := range map[string]Config{"environment": byEnvironment, "flags": byFlags, "file": byFile} {
 		if !reflect.DeepEqual(got, want) {

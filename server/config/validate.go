@@ -31,6 +31,7 @@ func (c Config) Validate(m Machine) error {
 	c.validateListeners(fault)
 	c.validateAuth(fault)
 	c.validateHeartbeat(fault)
+	c.validateRoutes(fault)
 	if !slices.Contains([]string{StorePebble, StoreMemory}, c.Store) {
 		fault("store is %q, expected pebble or memory", c.Store)
 	}

@@ -37,6 +37,16 @@ func TestValidate(t *testing.T) {
 		change func(*Config)
 		want   string // empty = valid
 	}{
+		{"exclusive", func(c *Config) { c.Exclusive = "user" }, `exclusive is "user"`},
+		{"Redis without a port", func(c *Config) { c.Routes.Redis = []string{"redis"} }, "routes.redis[0] is"},
+		{"Sentinels of a Cluster", func(c *Config) { c.Routes.Redis, c.Routes.Cluster, c.Routes.Master = []string{"r:1"}, true, "m" }, "exclude each other"},
+		{"settings of no Redis", func(c *Config) { c.Routes.Username = "u" }, "routes.redis is empty"},
+		{"a node with a space", func(c *Config) { c.Routes.Node = "a b" }, `routes.node is "a b"`},
+		{"routes that lapse before their sessions", func(c *Config) { c.Routes.TTL = 47 * time.Minute }, "31m20s left, 2/3 of its 47m0s, but a session may be silent for 31m50s"},
+		{"routes that just do not", func(c *Config) { c.Routes.TTL = 48 * time.Minute }, ""},
+		{"heartbeats that outlive the kernel's patience", func(c *Config) {
+			c.Heartbeat.Background.Max, c.Routes.TTL = 1200*time.Second, 2*time.Hour
+		}, "TCP_USER_TIMEOUT is 40m0s, but a session may be silent for 42m20s"},
 		{"memory without a directory", func(c *Config) { c.Store, c.DataDir = StoreMemory, "" }, ""},
 		{"pebble without a directory", func(c *Config) { c.DataDir = "" }, "data_dir is empty"},
 		{"unknown store", func(c *Config) { c.Store = "redis" }, `store is "redis"`},
@@ -135,7 +145,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 		t.Fatal("nothing is valid")
 	}
 	for _, want := range []string{"listen", "store", "loops", "max_connections", "max_payload", "max_body_bytes", "push_window",
-		"auth.mode", "heartbeat.foreground", "heartbeat.background", "heartbeat.desktop", "log.level", "log.format"} {
+		"exclusive", "routes.ttl", "auth.mode", "heartbeat.foreground", "heartbeat.background", "heartbeat.desktop", "log.level", "log.format"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is missing from\n%v", want, err)
 		}

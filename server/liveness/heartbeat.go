@@ -1,83 +1,71 @@
 package liveness
 
-import (
-	"fmt"
-	"time"
-)
-
-// Range is a heartbeat interval with the bounds it may move in. All are whole seconds.
-type Range struct {
-	Min      time.Duration `yaml:"min"`
-	Interval time.Duration `yaml:"interval"`
-	Max      time.Duration `yaml:"max"`
-}
-
-// Policy says how often a client is to ping.
-type Policy struct {
-	Foreground Range         `yaml:"foreground"`
-	Background Range         `yaml:"background"`
-	Desktop    time.Duration `yaml:"desktop"` // desktop and wired clients, in every activity
-}
-
-// DefaultPolicy suits phones on public networks.
-func DefaultPolicy() Policy {
-	return Policy{
-		Foreground: Range{Min: 30 * time.Second, Interval: 60 * time.Second, Max: 120 * time.Second},
-		Background: Range{Min: 90 * time.Second, Interval: 240 * time.Second, Max: 900 * time.Second},
-		Desktop:    60 * time.Second,
-	}
-}
+import "time"
 
 // Request is what the interval of a session depends on.
 type Request struct {
 	Background bool // in background, or about to be suspended
 	Desktop    bool // desktop platform or wired network
+	Slow       bool // 2G or 3G
+	Fresh      bool // presence must be fresh
+	Suspends   bool // the system suspends the app in background (iOS): it could not tell sleep from silence
+
+	// Low and High are what the client has found of its network: silence that the way from the server bears, and silence
+	// that it does not. 0 = not known.
+	Low, High time.Duration
 }
 
-// Grant returns the heartbeat interval for r.
+// Grant returns the heartbeat interval for r, in whole seconds.
 func (p Policy) Grant(r Request) time.Duration {
+	least, interval, most := p.Foreground.Min, p.Foreground.Interval, p.Foreground.Interval
 	switch {
 	case r.Desktop:
 		return p.Desktop
 	case r.Background:
-		return p.Background.Interval
+		least, interval, most = p.Background.Min, p.Background.Interval, p.most(r)
+	}
+	if bears := Bears(r.Low, r.High); bears > 0 {
+		interval = Safe(bears)
+	}
+	return min(max(interval, least), most).Truncate(time.Second)
+}
+
+// EchoLimit returns the longest silence with which r's network may be tried, in whole seconds, 0 = none. It obeys the
+// caps of the interval, because it takes the interval's place.
+func (p Policy) EchoLimit(r Request) time.Duration {
+	if !r.Background || r.Desktop || r.Suspends || p.EchoesPerDay == 0 {
+		return 0
+	}
+	return p.most(r)
+}
+
+// most is the largest interval in background.
+func (p Policy) most(r Request) time.Duration {
+	most := p.Background.Max
+	if r.Slow {
+		most = min(most, p.SlowMax)
+	}
+	if r.Fresh {
+		most = min(most, p.FreshMax)
+	}
+	return most
+}
+
+// Bears returns the silence that a network bears, by what is known of it; 0 = nothing is. Without a proof it is 0.7 of
+// what failed, and it never comes close to that.
+func Bears(low, high time.Duration) time.Duration {
+	switch {
+	case high <= 0:
+		return max(low, 0)
+	case low <= 0:
+		return high / 10 * 7
 	default:
-		return p.Foreground.Interval
+		return min(low, high/100*95)
 	}
 }
 
-// Longest is the largest interval the policy can ever grant; what outlives a session's silence is sized by it.
-func (p Policy) Longest() time.Duration { return max(p.Foreground.Max, p.Background.Max, p.Desktop) }
-
-// Bounds of everything a policy may hold. Below a second the pings outweigh the messages, above an hour a silent death
-// is seen too late to matter.
-const (
-	shortest = time.Second
-	longest  = time.Hour
-)
-
-// Validate returns every fault of the policy, each naming its field.
-func (p Policy) Validate() []error {
-	var faults []error
-	check := func(name string, d time.Duration) {
-		if d < shortest || d > longest || d%time.Second != 0 {
-			faults = append(faults, fmt.Errorf("%s is %v, must be whole seconds from %v to %v", name, d, shortest, longest))
-		}
-	}
-	for _, r := range []struct {
-		name string
-		Range
-	}{{"foreground", p.Foreground}, {"background", p.Background}} {
-		check(r.name+".min", r.Min)
-		check(r.name+".interval", r.Interval)
-		check(r.name+".max", r.Max)
-		if r.Min > r.Interval || r.Interval > r.Max {
-			faults = append(faults, fmt.Errorf("%s.interval is %v, must lie between min %v and max %v", r.name, r.Interval, r.Min, r.Max))
-		}
-	}
-	check("desktop", p.Desktop)
-	return faults
-}
+// Safe returns the interval for a network that bears a silence: a tenth is kept for what is late.
+func Safe(bears time.Duration) time.Duration { return bears / 10 * 9 }
 
 // Window is what a session may be late beyond its heartbeat interval before it counts as silent.
 func Window(interval time.Duration) time.Duration { return max(15*time.Second, interval/10) }

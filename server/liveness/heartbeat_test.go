@@ -1,24 +1,109 @@
 package liveness
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestGrant(t *testing.T) {
-	p := DefaultPolicy()
+	back := Request{Background: true}
+	with := func(r Request, low, high time.Duration) Request {
+		r.Low, r.High = low, high
+		return r
+	}
+	slow, fresh := Request{Background: true, Slow: true}, Request{Background: true, Fresh: true}
 	for _, tt := range []struct {
-		request Request
-		want    time.Duration
+		name        string
+		request     Request
+		beat, limit time.Duration
 	}{
-		{Request{}, 60 * sec},
-		{Request{Background: true}, 240 * sec},
-		{Request{Desktop: true}, 60 * sec},
-		{Request{Desktop: true, Background: true}, 60 * sec},
+		{"foreground", Request{}, 60 * sec, 0},
+		{"foreground, everything proven", with(Request{}, 1000*sec, 0), 60 * sec, 0},
+		{"foreground, a bad network", with(Request{}, 50*sec, 0), 45 * sec, 0},
+		{"foreground, a hopeless network", with(Request{}, 10*sec, 0), 30 * sec, 0},
+		{"desktop", Request{Desktop: true}, 60 * sec, 0},
+		{"desktop in background", Request{Desktop: true, Background: true}, 60 * sec, 0},
+		{"desktop, everything proven", with(Request{Desktop: true, Background: true}, 1000*sec, 0), 60 * sec, 0},
+		{"background, unknown", back, 240 * sec, 900 * sec},
+		{"background, proven", with(back, 600*sec, 0), 540 * sec, 900 * sec},
+		{"background, proven to the end", with(back, 900*sec, 0), 810 * sec, 900 * sec},
+		{"background, a client that exaggerates", with(back, 1e9*sec, 0), 900 * sec, 900 * sec},
+		{"background, hardly anything proven", with(back, 20*sec, 0), 90 * sec, 900 * sec},
+		{"background, an odd proof", with(back, 333*sec, 0), 299 * sec, 900 * sec},
+		{"background, low far below high", with(back, 300*sec, 600*sec), 270 * sec, 900 * sec},
+		{"background, low close to high", with(back, 300*sec, 302*sec), 258 * sec, 900 * sec},
+		{"background, only high", with(back, 0, 500*sec), 315 * sec, 900 * sec},
+		{"background, nonsense", with(back, -5*sec, -5*sec), 240 * sec, 900 * sec},
+		{"slow network", slow, 240 * sec, 600 * sec},
+		{"slow network, proven", with(slow, 900*sec, 0), 600 * sec, 600 * sec},
+		{"fresh presence", fresh, 240 * sec, 540 * sec},
+		{"fresh presence, proven", with(fresh, 900*sec, 0), 540 * sec, 540 * sec},
+		{"both", Request{Background: true, Slow: true, Fresh: true, Low: 900 * sec}, 540 * sec, 540 * sec},
+		{"suspended by its system", Request{Background: true, Suspends: true}, 240 * sec, 0},
 	} {
-		if got := p.Grant(tt.request); got != tt.want {
-			t.Errorf("%+v: %v, want %v", tt.request, got, tt.want)
+		p := DefaultPolicy()
+		if got := p.Grant(tt.request); got != tt.beat {
+			t.Errorf("%s: interval %v, want %v", tt.name, got, tt.beat)
+		}
+		if got := p.EchoLimit(tt.request); got != tt.limit {
+			t.Errorf("%s: echo limit %v, want %v", tt.name, got, tt.limit)
+		}
+	}
+}
+
+func TestNoEchoWithoutBudget(t *testing.T) {
+	p := DefaultPolicy()
+	p.EchoesPerDay = 0
+	if got := p.EchoLimit(Request{Background: true}); got != 0 {
+		t.Errorf("echo limit %v", got)
+	}
+}
+
+// Whatever a client claims, its interval stays within the policy.
+func TestGrantStaysInBounds(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	p := DefaultPolicy()
+	p.SlowMax, p.FreshMax = 100*sec, 2000*sec
+	for range 100_000 {
+		q := Request{
+			Background: r.IntN(2) == 0, Desktop: r.IntN(8) == 0, Slow: r.IntN(2) == 0, Fresh: r.IntN(2) == 0, Suspends: r.IntN(2) == 0,
+			Low: time.Duration(r.Uint32()>>r.IntN(32)) * sec, High: time.Duration(r.Uint32()>>r.IntN(32)) * sec,
+		}
+		least, most := p.Foreground.Min, p.Foreground.Max
+		switch {
+		case q.Desktop:
+			least, most = p.Desktop, p.Desktop
+		case q.Background:
+			least, most = p.Background.Min, p.Background.Max
+		}
+		if q.Background && !q.Desktop && q.Slow {
+			most = p.SlowMax
+		}
+		if got := p.Grant(q); got < least || got > most || got%sec != 0 {
+			t.Fatalf("%+v: %v, want whole seconds from %v to %v", q, got, least, most)
+		}
+		if got := p.EchoLimit(q); got > most {
+			t.Fatalf("%+v: echo limit %v, above %v", q, got, most)
+		}
+	}
+}
+
+func TestHold(t *testing.T) {
+	h := DefaultPolicy().Hold
+	for _, tt := range []struct {
+		background     bool
+		interval, want time.Duration
+	}{
+		{false, 60 * sec, 30 * sec},
+		{false, 900 * sec, 30 * sec},
+		{true, 60 * sec, 600 * sec},
+		{true, 600 * sec, 600 * sec},
+		{true, 900 * sec, 900 * sec},
+	} {
+		if got := h.For(tt.background, tt.interval); got != tt.want {
+			t.Errorf("background %v, interval %v: %v, want %v", tt.background, tt.interval, got, tt.want)
 		}
 	}
 }
@@ -65,9 +150,20 @@ func TestValidate(t *testing.T) {
 		{"too long", func(p *Policy) { p.Background.Max = time.Hour + sec }, []string{"background.max is 1h0m1s"}},
 		{"below min", func(p *Policy) { p.Foreground.Interval = 29 * sec }, []string{"foreground.interval is 29s"}},
 		{"above max", func(p *Policy) { p.Background.Interval = 901 * sec }, []string{"background.interval is 15m1s"}},
+		{"fresh below min", func(p *Policy) { p.FreshMax = 89 * sec }, []string{"fresh_max is 1m29s"}},
+		{"slow below min", func(p *Policy) { p.SlowMax = 89 * sec }, []string{"slow_max is 1m29s"}},
+		{"fresh above max", func(p *Policy) { p.FreshMax = 1000 * sec }, nil},
+		{"no echoes", func(p *Policy) { p.EchoesPerDay = 0 }, nil},
+		{"odd echoes", func(p *Policy) { p.EchoesPerDay = 7 }, []string{"echoes_per_day is 7"}},
+		{"more echoes than can be counted", func(p *Policy) { p.EchoesPerDay = 32 }, []string{"echoes_per_day is 32"}},
+		{"negative echoes", func(p *Policy) { p.EchoesPerDay = -2 }, []string{"echoes_per_day is -2"}},
+		{"no hold", func(p *Policy) { p.Hold.Foreground = 0 }, []string{"hold.foreground is 0s"}},
+		{"long hold", func(p *Policy) { p.Hold.Background = 2 * time.Hour }, []string{"hold.background is 2h0m0s"}},
+		{"holds the wrong way round", func(p *Policy) { p.Hold.Foreground = 700 * sec }, []string{"hold.foreground is 11m40s"}},
 		{"all at once", func(p *Policy) { *p = Policy{} }, []string{
 			"foreground.min", "foreground.interval", "foreground.max",
-			"background.min", "background.interval", "background.max", "desktop",
+			"background.min", "background.interval", "background.max",
+			"fresh_max", "slow_max", "desktop", "hold.foreground", "hold.background",
 		}},
 	} {
 		p := DefaultPolicy()

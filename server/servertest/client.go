@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lifeline/protocol"
+	"lifeline/server/liveness"
 )
 
 // Client is the other end of a connection, driven by a script. Its methods fail the test when what they wait for does
@@ -19,12 +20,13 @@ type Client struct {
 	requests uint64 // last request id
 
 	mu      sync.Mutex
-	raw     []byte           // received, not yet a whole frame. Guarded by mu.
-	frames  []protocol.Frame // Guarded by mu.
-	eof     bool             // Guarded by mu.
-	stalled bool             // reads nothing. Guarded by mu.
-	broken  bool             // writes to it fail. Guarded by mu.
-	arrived chan struct{}    // a frame or the end has come
+	raw     []byte            // received, not yet a whole frame. Guarded by mu.
+	frames  []protocol.Frame  // Guarded by mu.
+	eof     bool              // Guarded by mu.
+	stalled bool              // reads nothing. Guarded by mu.
+	broken  bool              // writes to it fail. Guarded by mu.
+	info    liveness.PathInfo // what the kernel says of the path. Guarded by mu.
+	arrived chan struct{}     // a frame or the end has come
 }
 
 const patience = time.Minute
@@ -157,6 +159,13 @@ func (c *Client) Break() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.broken = true
+}
+
+// Path sets what the server's kernel says of the path to the client.
+func (c *Client) Path(info liveness.PathInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.info = info
 }
 
 // takeLocked takes bytes from the server and cuts them into frames.

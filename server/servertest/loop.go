@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"lifeline/server"
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
@@ -52,6 +53,14 @@ func (l *loop) ShutWrite(c server.Conn) {
 	defer conn.client.mu.Unlock()
 	conn.shut = true
 	conn.client.eofLocked()
+}
+
+// PathInfo implements server.Loop.
+func (l *loop) PathInfo(c server.Conn) liveness.PathInfo {
+	client := c.(*conn).client
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	return client.info
 }
 
 // conn is the server's end of a connection. Owned by the loop, but for what the client's lock guards.

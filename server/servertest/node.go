@@ -12,6 +12,7 @@ import (
 	"lifeline/server"
 	"lifeline/server/auth"
 	"lifeline/server/liveness"
+	"lifeline/server/route"
 	"lifeline/store"
 	"lifeline/store/memstore"
 )
@@ -33,6 +34,18 @@ type Option func(*server.CoreOptions)
 // WrapStore puts something between the node and its store, in both directions.
 func WrapStore(wrap func(open func(store.Sink) (store.Store, error)) func(store.Sink) (store.Store, error)) Option {
 	return func(o *server.CoreOptions) { o.Open = wrap(o.Open) }
+}
+
+// Share has the node take part in a table with others.
+func Share(table *route.Memory, node string, incarnation uint64) Option {
+	return func(o *server.CoreOptions) {
+		o.Routes = &server.RouteOptions{
+			Table: func(self route.Self) (route.Table, error) { return table.Table(self, nil), nil },
+			Self: func() (route.Self, error) {
+				return route.Self{Node: node, Incarnation: incarnation, Directory: node, TTL: time.Hour}, nil
+			},
+		}
+	}
 }
 
 // Start runs a node with that many loops and development tokens.
@@ -66,6 +79,7 @@ func Start(t testing.TB, loops int, options ...Option) *Node {
 		n.loops = append(n.loops, newLoop(core.Shard(i)))
 	}
 	core.StartClock()
+	core.StartRoutes(func(err error) { t.Errorf("the node's id: %v", err) })
 	t.Cleanup(n.stop)
 	return n
 }

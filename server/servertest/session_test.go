@@ -320,3 +320,21 @@ func TestStateGrantsTheHeartbeatOfItsActivity(t *testing.T) {
 		bob.ExpectClose(protocol.CodeSilent)
 	})
 }
+
+func TestASecondPhoneReplacesTheFirstWhereOneIsAllowed(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 2, func(o *server.CoreOptions) { o.ExclusivePlatform = true })
+		first, _ := n.Login(0, Login{User: "bob", Device: "old-phone", Platform: protocol.IOS, Instance: 1})
+		desktop, _ := n.Login(1, Login{User: "bob", Device: "desktop", Platform: protocol.Desktop, Instance: 2})
+		n.Login(1, Login{User: "bob", Device: "new-phone", Platform: protocol.IOS, Instance: 3})
+		first.ExpectClose(protocol.CodeDisplaced)
+		n.Login(0, Login{User: "bob", Device: "something", Instance: 4})
+		n.Login(0, Login{User: "bob", Device: "something-else", Instance: 5})
+		synctest.Wait()
+		if got := n.Core.Sessions(); got != 4 {
+			t.Errorf("%d sessions, want the new phone, the desktop and two that say no platform", got)
+		}
+		desktop.Send(&protocol.Ping{})
+		Expect[*protocol.Pong](desktop)
+	})
+}

@@ -8,7 +8,7 @@ type Claim struct {
 }
 
 // Claim returns the session's own.
-func (s *Session) Claim() Claim { return Claim{s.Instance, s.Attempt, s.Order} }
+func (s *Session) Claim() Claim { return Claim{s.Instance, uint64(s.Attempt), s.Order} }
 
 // Verdict is the outcome of two claims.
 type Verdict uint8

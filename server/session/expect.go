@@ -49,7 +49,7 @@ var whileActive = func() (table [256]Treatment) {
 	}
 	table[protocol.TypeConnect] = Violation
 	for _, t := range []protocol.Type{protocol.TypePing, protocol.TypeProbeAck, protocol.TypeState, protocol.TypeSend,
-		protocol.TypeAck, protocol.TypePull, protocol.TypeReauth, protocol.TypeBye} {
+		protocol.TypeAck, protocol.TypePull, protocol.TypeReauth, protocol.TypeBye, protocol.TypePresence} {
 		table[t] = Handle
 	}
 	return table

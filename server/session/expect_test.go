@@ -34,6 +34,7 @@ var treatments = map[State]map[Treatment][]span{
 			{0x0e, 0x0e}, // Pull
 			{0x16, 0x16}, // Reauth
 			{0x17, 0x17}, // Bye
+			{0x1b, 0x1b}, // Presence
 		},
 		Violation: {
 			{0x01, 0x01}, // a second Connect
@@ -56,7 +57,6 @@ var treatments = map[State]map[Treatment][]span{
 			{0x03, 0x03}, // never given
 			{0x10, 0x13}, // Read, Recall, Conversation, Conversations: reserved
 			{0x15, 0x15},
-			{0x1b, 0x1b}, // Presence: reserved
 			{0x1d, 0x7f},
 		},
 		Ignore: {{0x80, 0xbf}},

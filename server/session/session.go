@@ -31,6 +31,9 @@ const (
 	Shut                         // the sending side is shut down
 	Unfinished                   // a frame's body is arriving in a buffer outside the session
 	Traced                       // an operator watches its frames
+	Routed                       // in, or on its way into, the shared online table
+	Wired                        // the client says that its network is wired
+	Slow                         // the client says that its network is 2G or 3G
 )
 
 // Session is one Conn and, once authenticated, its Session. It holds no pointer, so that a million of them cost the
@@ -43,7 +46,6 @@ type Session struct {
 
 	// Identity, set when the Connect is accepted.
 	Instance uint64 // one SDK process
-	Attempt  uint64 // rising within the instance
 	Order    uint64 // node-wide number of the Connect
 	UserHash uint64
 
@@ -53,17 +55,26 @@ type Session struct {
 	ids  Ref    // user id and device id in the arena
 	next uint32 // chain of the index, or of the free list: slot + 1, 0 = end
 
+	Attempt uint32        // rising within the instance
+	Began   liveness.Time // when the Connect was complete
+
 	// Stage is the place of this connection's bytes in the loop's staging buffers + 1, 0 = none wait.
 	Stage uint32
 
 	// Times of the loop's clock.
 	LastIn   liveness.Time // last inbound bytes
-	Due      liveness.Time // the sweep acts when it has passed: deadline to authenticate, silence, end of closing
+	Due      liveness.Time // the sweep acts when it has passed: deadline to authenticate, end of closing; while active: the route is due
 	Progress liveness.Time // last ack progress, or first push after Sent == Acked
 	Checked  liveness.Time // last head check
 	Expiry   liveness.Time // the token ends, 0 = never
 
-	Capabilities uint32
+	Capabilities uint16
+
+	// Line is what is believed of the path and the app.
+	Line liveness.Line
+
+	// Pings is the moment up to which Pings in background are paid for; see TakePing.
+	Pings uint16
 
 	// Interval is the heartbeat in seconds the silence limit follows; NextInterval, if not 0, is a smaller one that
 	// applies with the next inbound frame.

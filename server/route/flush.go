@@ -1,0 +1,112 @@
+package route
+
+import (
+	"context"
+	"time"
+)
+
+// flush writes the oldest batch of what waits.
+func (r *Registrar) flush(ctx context.Context, _ time.Time) bool {
+	batch := r.pending.take(MaxBatch)
+	if len(batch) == 0 {
+		return false
+	}
+	var parts [opRemove + 1][]*work
+	for _, w := range batch {
+		parts[w.op] = append(parts[w.op], w)
+	}
+	for o, write := range [...]func(context.Context, []*work) error{opRemove: r.remove, opRegister: r.register, opRefresh: r.refresh} {
+		if len(parts[o]) == 0 {
+			continue
+		}
+		if !r.breaker.Usable() {
+			r.again(parts[o])
+			continue
+		}
+		if err := write(ctx, parts[o]); err != nil {
+			r.errored(verbs[o], err)
+		}
+	}
+	r.watchConnections()
+	r.counters.queued.Store(int64(len(r.pending.conns)))
+	return true
+}
+
+var verbs = [...]string{opRefresh: "refresh", opRegister: "register", opRemove: "remove"}
+
+// again queues work that was not done. If the table is given up meanwhile, only removals are worth keeping.
+func (r *Registrar) again(batch []*work) {
+	for _, w := range batch {
+		if r.breaker.State != Degraded || w.op == opRemove {
+			r.pending.put(w)
+		}
+	}
+}
+
+func sessions(batch []*work) []Session {
+	s := make([]Session, len(batch))
+	for i, w := range batch {
+		w.tried = true
+		s[i] = w.session
+	}
+	return s
+}
+
+func (r *Registrar) register(ctx context.Context, batch []*work) error {
+	outcomes, err := r.table.Register(ctx, sessions(batch))
+	for i, o := range outcomes {
+		w := batch[i]
+		if o == Failed {
+			r.pending.put(w)
+			continue
+		}
+		r.counters.Registered.Add(1)
+		if w.repair && o != Kept {
+			r.counters.Repaired.Add(1)
+		}
+		if v := o.Refused(); v != 0 {
+			r.counters.Displaced.Add(1)
+			r.host.Displaced(w.session.ConnID, v)
+		}
+	}
+	return err
+}
+
+func (r *Registrar) remove(ctx context.Context, batch []*work) error {
+	keys := make([]Key, len(batch))
+	for i, w := range batch {
+		keys[i] = r.opts.Self.Key(w.session.User, w.session.Device, w.session.ConnID)
+	}
+	removed, err := r.table.Remove(ctx, keys)
+	for i, there := range removed {
+		switch {
+		case there && batch[i].repair:
+			r.counters.Orphans.Add(1)
+		case there:
+			r.counters.Removed.Add(1)
+		case err != nil:
+			batch[i].tried = true
+			r.pending.put(batch[i])
+		}
+	}
+	return err
+}
+
+// refresh rewrites records. One that is not there, or is another's, is a matter for register to judge.
+func (r *Registrar) refresh(ctx context.Context, batch []*work) error {
+	found, err := r.table.Refresh(ctx, sessions(batch))
+	for i, f := range found {
+		w := batch[i]
+		switch f {
+		case Ours:
+			r.counters.Refreshed.Add(1)
+			r.counters.refreshLag.Store(int64(r.now().Sub(w.at)))
+		case Unrefreshed:
+			r.pending.put(w)
+		default:
+			w.op, w.repair = opRegister, true
+			r.pending.put(w)
+		}
+	}
+	return err
+}

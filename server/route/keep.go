@@ -1,0 +1,268 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// keep renews the lease and reads those of the others.
+func (r *Registrar) keep(ctx context.Context, now time.Time) bool {
+	if r.stale.Swap(false) {
+		r.doubt("another generation was met")
+		return true
+	}
+	if r.announced.Swap(false) || !now.Before(r.renewAt) {
+		r.renew(ctx)
+		return true
+	}
+	if r.readFailed.Swap(false) || !now.Before(r.pollAt) {
+		r.look(ctx)
+		return true
+	}
+	return false
+}
+
+func (r *Registrar) lease() Lease {
+	return Lease{Epoch: r.opts.Epoch, Addresses: r.opts.Addresses, Budget: int(r.budget.Load()),
+		State: NodeState(r.nodeState.Load()), Generations: r.carried}
+}
+
+// take takes or renews the lease.
+func (r *Registrar) take(ctx context.Context) (held, ok bool) {
+	held, err := r.table.Renew(ctx, r.lease(), r.opts.Lease)
+	if err != nil {
+		if errors.Is(err, ErrNodeTaken) && !r.leased {
+			r.fatal = err
+		}
+		r.errored("renew the lease", err)
+		return false, false
+	}
+	now := r.now()
+	r.leased = true
+	r.renewAt = now.Add(r.opts.Lease / 3)
+	r.counters.leased.Store(int64(now.Sub(r.begun)))
+	return held, true
+}
+
+// renew is the heartbeat of the table's trust: it also finds out that the table was emptied.
+func (r *Registrar) renew(ctx context.Context) {
+	held, ok := r.take(ctx)
+	if !ok {
+		return
+	}
+	if !held {
+		r.doubt("the lease was lost")
+		return
+	}
+	generations, err := r.table.Generations(ctx)
+	switch {
+	case err != nil:
+		r.errored("read the generations", err)
+	case generations != r.rec.generations:
+		r.doubt("a generation has changed")
+	default:
+		r.watchConnections()
+	}
+}
+
+// look reads the leases of all nodes.
+func (r *Registrar) look(ctx context.Context) {
+	if ok, live := r.readLeases(ctx); ok && !live {
+		r.doubt("the lease is gone")
+	} else if ok {
+		r.watchConnections()
+	}
+}
+
+// readLeases reports whether the leases could be read and whether this node's is live.
+func (r *Registrar) readLeases(ctx context.Context) (ok, live bool) {
+	asked := r.now()
+	before := r.pollAt
+	r.pollAt = asked.Add(r.poll)
+	leases, err := r.table.Leases(ctx)
+	if err != nil {
+		r.errored("read the leases", err)
+		return false, false
+	}
+	for i := range leases.Live {
+		l := &leases.Live[i]
+		live = live || l.Node == r.opts.Self.Node && l.Incarnation == r.opts.Self.Incarnation
+	}
+	r.observe(leases, asked)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.roster.lapsed(before.Add(-r.poll), asked) {
+		r.scanAt = asked
+	}
+	return true, live
+}
+
+// observe takes leases in. From any goroutine.
+func (r *Registrar) observe(l Leases, asked time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.now()
+	r.roster.observe(l, asked)
+	r.roster.forget(now)
+	if r.roster.foreign(r.opts.Epoch, now) {
+		r.foreigner.Store(int64(now.Sub(r.begun)) + 1)
+	} else {
+		r.foreigner.Store(0)
+	}
+}
+
+// probe finds out whether the table can be read and written, with nothing in the lease that it would have to prove.
+// After it everything is to be reconciled.
+func (r *Registrar) probe(ctx context.Context) {
+	r.rec.notBefore = r.now().Add(suspectPause)
+	r.carried = Generations{}
+	r.publish()
+	if _, ok := r.take(ctx); !ok {
+		return
+	}
+	if ok, _ := r.readLeases(ctx); !ok {
+		return
+	}
+	generations, err := r.table.Generations(ctx)
+	if err != nil {
+		r.errored("read the generations", err)
+		return
+	}
+	r.connections = r.table.Connections()
+	r.stale.Store(false)
+	r.happen(Probed)
+	r.rec.start(r.now(), generations)
+}
+
+// watchConnections doubts when the table is reached by another line than before: it may be another one, with less in
+// it, and the same generations.
+func (r *Registrar) watchConnections() {
+	if n := r.table.Connections(); n != r.connections {
+		r.connections = n
+		r.doubt("a new connection was made")
+	}
+}
+
+// errored takes the failure of a call.
+func (r *Registrar) errored(what string, err error) {
+	r.counters.Errors.Add(1)
+	before := r.breaker.State
+	r.stop()
+	r.happen(Errored)
+	if r.breaker.State != before {
+		r.log.Warn("the online table failed", "what", what, "err", err, "state", r.breaker.State)
+	}
+	if r.breaker.State == Degraded {
+		r.pending.keepRemovals() // reconcile will find the rest
+	}
+}
+
+// doubt distrusts the table although no call has failed.
+func (r *Registrar) doubt(why string) {
+	r.counters.Doubts.Add(1)
+	if r.breaker.Trusted() {
+		r.log.Info("the online table may lack sessions of this node", "why", why)
+	}
+	r.stop()
+	r.happen(Doubted)
+}
+
+// stop ends what goes on. The generations leave the lease with the next probe, which is due at once; this node's own
+// answers stop to rely on them now.
+func (r *Registrar) stop() {
+	r.rec.started = false
+	r.scan.stop()
+	r.carried = Generations{}
+}
+
+func (r *Registrar) happen(e Event) {
+	before := r.breaker.State
+	r.breaker = r.breaker.Next(e, r.now())
+	r.publish()
+	if before != r.breaker.State && r.breaker.State == Healthy {
+		r.log.Info("the online table has all sessions of this node")
+	}
+}
+
+func (r *Registrar) publish() {
+	r.view.Store(&view{r.breaker.State, r.carried})
+	r.counters.state.Store(uint32(r.breaker.State))
+}
+
+// absorb takes what has come.
+func (r *Registrar) absorb() {
+	for _, e := range r.inbox.take() {
+		switch e.kind {
+		case registered:
+			r.queue(work{op: opRegister, at: e.at, session: e.session})
+		case refreshed:
+			r.queue(work{op: opRefresh, at: e.at, session: e.session})
+		case removed:
+			r.queue(work{op: opRemove, at: e.at, session: e.session})
+		case walked:
+			r.rec.listed(e.cursor, e.sessions, e.next)
+		case asked:
+			r.examine(e.keys)
+		case held:
+			r.examined(e.keys, e.held)
+		}
+	}
+	if r.inbox.lost[registered].Swap(false) {
+		r.doubt("sessions were not queued")
+	}
+	if r.inbox.lost[removed].Swap(false) {
+		r.scanAt = r.now()
+	}
+	if r.deaf.Swap(false) {
+		r.reconcileAt = r.now()
+	}
+}
+
+// queue adds work. A table that is given up is told of removals only: reconcile will find the sessions that still live
+// when it is back.
+func (r *Registrar) queue(w work) {
+	if r.breaker.State == Degraded && w.op != opRemove {
+		return
+	}
+	if !r.pending.add(w) {
+		switch w.op {
+		case opRegister:
+			r.counters.LostRegistered.Add(1)
+			r.inbox.lost[registered].Store(true)
+		case opRefresh:
+			r.counters.LostRefreshed.Add(1)
+		case opRemove:
+			r.counters.LostRemoved.Add(1)
+			r.inbox.lost[removed].Store(true)
+		}
+	}
+	r.counters.queued.Store(int64(len(r.pending.conns)))
+}
+
+// listen takes notices until ctx ends. A line that broke may have lost some, so what they would have told is looked for.
+func (r *Registrar) listen(ctx context.Context) {
+	ready := func() {}
+	for ctx.Err() == nil {
+		_ = r.table.Notices(ctx, func() { ready() }, r.notice) // the writer notices, and logs, a table that is gone
+		ready = func() {
+			r.deaf.Store(true)
+			r.inbox.poke()
+		}
+		timer := time.NewTimer(degradedPause)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (r *Registrar) notice(n Notice) {
+	if len(n.Asked) > 0 {
+		r.inbox.post(event{kind: asked, keys: n.Asked})
+		return
+	}
+	r.counters.Displaced.Add(1)
+	r.host.Displaced(n.ConnID, n.Verdict)
+}

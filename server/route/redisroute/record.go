@@ -1,0 +1,69 @@
+package redisroute
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"lifeline/server/route"
+)
+
+// Keys. What is in braces decides the server of a Cluster: a bucket is on one.
+const (
+	routePrefix = "ll:route:"
+	nodePrefix  = "ll:node:"
+	kickPrefix  = "ll:kick:"
+	nodesKey    = "ll:nodes"
+)
+
+func routeKey(user string) string {
+	return routePrefix + "{" + strconv.Itoa(route.Bucket(user)) + "}:" + user
+}
+
+func generationKey(bucket int) string { return "ll:gen:{" + strconv.Itoa(bucket) + "}" }
+
+// userOf returns the user of a route's key, "" if it is none.
+func userOf(key string) string {
+	rest, ok := strings.CutPrefix(key, routePrefix+"{")
+	if !ok {
+		return ""
+	}
+	_, user, _ := strings.Cut(rest, "}:")
+	return user
+}
+
+// hex16 writes 16 digits, so that scripts compare numbers that a double cannot hold.
+func hex16(n uint64) string { return fmt.Sprintf("%016x", n) }
+
+func parseHex16(s string) (uint64, error) { return strconv.ParseUint(s, 16, 64) }
+
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// fields of a record's value, as the prelude of the scripts has them.
+const fields = 11
+
+// parseRecord reads the value of a device's field. What is no record is of other software, and is passed over.
+func parseRecord(user, device, value string) (route.Record, bool) {
+	parts := strings.Split(value, "|")
+	if len(parts) != fields {
+		return route.Record{}, false
+	}
+	r := route.Record{User: user, Device: device, Node: parts[1], Suspect: parts[6] == "1"}
+	ok := true
+	number := func(text string, base int) uint64 {
+		n, err := strconv.ParseUint(text, base, 64)
+		ok = ok && err == nil
+		return n
+	}
+	at := func(text string) time.Time { return time.UnixMilli(int64(number(text, 10))) }
+	r.ConnID, r.Incarnation, r.Instance = number(parts[0], 16), number(parts[2], 16), number(parts[3], 16)
+	r.Attempt, r.Order, r.Platform = number(parts[4], 16), number(parts[5], 16), uint8(number(parts[7], 10))
+	r.Since, r.LastSeen, r.Expiry = at(parts[8]), at(parts[9]), at(parts[10])
+	return r, ok
+}

@@ -1,0 +1,190 @@
+package servertest
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"lifeline/protocol"
+	"lifeline/server"
+	"lifeline/server/route"
+)
+
+// ask sends a Presence and returns what is said of each user, in the order asked for.
+func (c *Client) ask(users ...string) []protocol.UserPresence {
+	c.t.Helper()
+	c.requests++
+	f := &protocol.Presence{ID: c.requests}
+	for _, u := range users {
+		f.Users = append(f.Users, []byte(u))
+	}
+	c.Send(f)
+	list := Expect[*protocol.PresenceList](c)
+	if list.ID != c.requests {
+		c.t.Fatalf("answer %d to request %d", list.ID, c.requests)
+	}
+	return list.Users
+}
+
+func TestPresenceOfOneNode(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 2, func(o *server.CoreOptions) {
+			o.MaySee = func(asker, user string) bool { return user != "hermit" }
+		})
+		ann, _ := n.Login(0, Login{User: "ann", Device: "phone"})
+		phone, _ := n.Login(0, Login{User: "bob", Device: "phone", Platform: protocol.IOS})
+		n.Login(1, Login{User: "bob", Device: "desktop", Platform: protocol.Desktop})
+		n.Login(1, Login{User: "hermit", Device: "phone"})
+		cid, _ := n.Login(1, Login{User: "cid", Device: "phone"})
+		cid.Ack(0)
+		Idle(time.Second)
+		cid.Send(&protocol.Bye{})
+		cid.ExpectEnd()
+		Idle(time.Second)
+
+		got := ann.ask("cid", "bob", "nobody", "hermit", "bob")
+		if len(got) != 4 {
+			t.Fatalf("%d users in the answer", len(got))
+		}
+		if c := got[0]; c.State != protocol.Offline || c.LastSeenMs == 0 || len(c.Devices) != 0 {
+			t.Errorf("cid, who said goodbye: %+v", c)
+		}
+		if b := got[1]; b.State != protocol.Online || len(b.Devices) != 2 {
+			t.Errorf("bob, on two devices: %+v", b)
+		}
+		if x := got[2]; x.State != protocol.PresenceUnknown {
+			t.Errorf("nobody: %+v", x)
+		}
+		if h := got[3]; h.State != protocol.PresenceUnknown || len(h.Devices) != 0 {
+			t.Errorf("the hermit: %+v", h)
+		}
+		phone.Send(&protocol.State{Activity: protocol.Suspending})
+		Expect[*protocol.Pong](phone)
+
+		for _, tt := range []struct {
+			frame *protocol.Presence
+			want  protocol.Code
+		}{
+			{&protocol.Presence{ID: 90}, protocol.CodeBadRange},
+			{&protocol.Presence{ID: 91, Users: [][]byte{[]byte("a\x1fb")}}, protocol.CodeInvalidID},
+			{&protocol.Presence{ID: 92, Users: make([][]byte, 201)}, protocol.CodeBadRange},
+		} {
+			ann.Send(tt.frame)
+			if e := Expect[*protocol.Error](ann); e.ID != tt.frame.ID || e.Status.Code != tt.want {
+				t.Errorf("got %s, want %v", e.AppendText(nil), tt.want)
+			}
+		}
+	})
+}
+
+func TestALongPresenceSaysMore(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1, func(o *server.CoreOptions) { o.MaxPayload = 1024 })
+		var users []string
+		for i := range 80 {
+			users = append(users, fmt.Sprintf("a-user-with-quite-a-long-name-%d", i))
+			n.Login(0, Login{User: users[i], Device: fmt.Sprintf("and-a-device-with-a-long-name-too-%d", i)})
+		}
+		ann, _ := n.Login(0, Login{User: "ann", Device: "phone"})
+		rounds := 0
+		for rest := users; len(rest) > 0; rounds++ {
+			got := ann.ask(rest...)
+			if len(got) == 0 {
+				t.Fatal("an answer without a user")
+			}
+			for i, u := range got {
+				if string(u.User) != rest[i] || u.State != protocol.Online {
+					t.Fatalf("got %+v, want %s", u, rest[i])
+				}
+			}
+			rest = rest[len(got):]
+		}
+		if rounds < 2 {
+			t.Errorf("all came in %d answers", rounds)
+		}
+	})
+}
+
+// twoNodes runs two nodes that share a table. Each has a store of its own, so together they are no cluster.
+func twoNodes(t *testing.T) (table *route.Memory, a, b *Node) {
+	table = route.NewMemory(nil)
+	a = Start(t, 2, Share(table, "a", 1))
+	b = Start(t, 2, Share(table, "b", 1))
+	Idle(10 * time.Second)
+	synctest.Wait()
+	return table, a, b
+}
+
+func TestPresenceAcrossTwoNodes(t *testing.T) {
+	script(t, func(t *testing.T) {
+		table, a, b := twoNodes(t)
+		ann, _ := a.Login(0, Login{User: "ann", Device: "phone"})
+		bob, _ := b.Login(1, Login{User: "bob", Device: "phone", Platform: protocol.Android})
+		bob.Ack(0)
+		Idle(time.Second)
+		if got := ann.ask("bob")[0]; got.State != protocol.Online || len(got.Devices) != 1 || string(got.Devices[0].Device) != "phone" {
+			t.Fatalf("bob, on the other node: %+v", got)
+		}
+		bob.Close()
+		Idle(time.Second)
+		if got := ann.ask("bob")[0]; got.State == protocol.Online {
+			t.Fatalf("bob, who has gone: %+v", got)
+		}
+		n := 0
+		for range 50 {
+			c, _ := b.Login(n%2, Login{User: fmt.Sprint("user-", n), Device: "phone"})
+			c.Ack(0)
+			n++
+		}
+		Idle(time.Second)
+		table.Flush()
+		if got := ann.ask("user-7")[0]; got.State == protocol.Offline {
+			t.Fatalf("right after the table was emptied: %+v", got)
+		}
+		Idle(30 * time.Second)
+		for _, c := range []*Client{ann} {
+			c.Send(&protocol.Ping{})
+			Expect[*protocol.Pong](c)
+		}
+		if got := ann.ask("user-7")[0]; got.State != protocol.Online {
+			t.Fatalf("once the table is whole again: %+v", got)
+		}
+	})
+}
+
+func TestDisplacementAcrossTwoNodes(t *testing.T) {
+	script(t, func(t *testing.T) {
+		_, a, b := twoNodes(t)
+		old, _ := a.Login(0, Login{User: "bob", Device: "phone", Instance: 7})
+		Idle(time.Second)
+		fresh, _ := b.Login(1, Login{User: "bob", Device: "phone", Instance: 8})
+		old.ExpectClose(protocol.CodeDisplaced)
+		Idle(time.Second)
+		fresh.Send(&protocol.Ping{})
+		Expect[*protocol.Pong](fresh)
+
+		again, _ := a.Login(1, Login{User: "bob", Device: "phone", Instance: 8, Attempt: 2})
+		fresh.ExpectClose(protocol.CodeSuperseded)
+		Idle(5 * time.Second)
+		again.Send(&protocol.Ping{})
+		Expect[*protocol.Pong](again)
+		if a.Core.Sessions() != 1 || b.Core.Sessions() != 0 {
+			t.Fatalf("%d and %d sessions", a.Core.Sessions(), b.Core.Sessions())
+		}
+	})
+}
+
+func TestTwoStoresRefuseToSend(t *testing.T) {
+	script(t, func(t *testing.T) {
+		_, a, _ := twoNodes(t)
+		ann, _ := a.Login(0, Login{User: "ann", Device: "phone"})
+		ack := ann.Message("bob", "1", "x")
+		if ack.Status.Code != protocol.CodeNotHere || ack.Status.Retry != protocol.RetryAfter {
+			t.Fatalf("got %s", ack.AppendText(nil))
+		}
+		if s, _ := a.Mem.Start("bob", "phone"); s.Head != 0 {
+			t.Fatal("something was stored")
+		}
+	})
+}
