@@ -24,14 +24,18 @@ type rig struct {
 	woke chan struct{}
 }
 
-func newRig(t testing.TB) *rig {
+func newRig(t testing.TB, options ...func(*CoreOptions)) *rig {
 	t.Helper()
-	core, err := NewCore(CoreOptions{
+	o := CoreOptions{
 		Loops: 1, Verifier: auth.Development{}, Heartbeat: liveness.DefaultPolicy(), MaxConnections: 1 << 20,
 		MaxPayload: protocol.DefaultMaxPayload, PushWindow: 64, MaxBodyBytes: 1 << 30, Metrics: metrics.NewSet(),
 		Log:  slog.New(slog.DiscardHandler),
 		Open: func(sink store.Sink) (store.Store, error) { return memstore.New(memstore.Options{Sink: sink}), nil },
-	})
+	}
+	for _, option := range options {
+		option(&o)
+	}
+	core, err := NewCore(o)
 	if err != nil {
 		t.Fatal(err)
 	}

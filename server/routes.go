@@ -49,6 +49,7 @@ func (c *Core) openRoutes(o *RouteOptions) error {
 		return fmt.Errorf("open the online table: %w", err)
 	}
 	c.routes = &routes{Registrar: r, table: table, refresh: self.TTL / 3, ended: make(chan error, 1)}
+	c.routes.meter(c.opts.Metrics)
 	return nil
 }
 
@@ -89,7 +90,8 @@ func (c *Core) stopRoutes() {
 func (sh *Shard) register(s *session.Session) {
 	if r := sh.core.routes; r != nil {
 		s.Set(session.Routed)
-		s.Due = sh.clock.Now().Add(r.refresh)
+		s.RouteDue = sh.clock.Now().Add(r.refresh)
+		sh.soon(s, s.RouteDue)
 		r.Registered(sh.routeSession(s))
 	}
 }
@@ -105,8 +107,8 @@ func (sh *Shard) unregister(s *session.Session) {
 // refreshRoute rewrites the record when a third of its time has passed, or when changed says that it says the wrong
 // thing about the device.
 func (sh *Shard) refreshRoute(s *session.Session, now liveness.Time, changed bool) {
-	if s.Has(session.Routed) && (changed || !now.Before(s.Due)) {
-		s.Due = now.Add(sh.core.routes.refresh)
+	if s.Has(session.Routed) && (changed || !now.Before(s.RouteDue)) {
+		s.RouteDue = now.Add(sh.core.routes.refresh)
 		sh.core.routes.Refreshed(sh.routeSession(s))
 	}
 }
