@@ -1,5 +1,5 @@
-# Everything is done with Go and a C compiler. Tools are pinned here and run by version, so that go.mod holds only what
-# the product needs.
+# Everything is done with Go and a C compiler; the tests also start redis-server. Tools are pinned here and run by
+# version, so that go.mod holds only what the product needs.
 
 GO          = go
 LINT        = github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -12,7 +12,7 @@ BENCH    ?= .
 COUNT    ?= 10
 FUZZTIME ?= 30s
 
-.PHONY: help run build test check format vet lint race fuzz bench vuln clean
+.PHONY: help run build test check format vet lint race fuzz bench vuln clean services
 
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ build: ## build every command into bin/
 	@mkdir -p bin
 	$(GO) build -o bin/ ./cmd/...
 
-test: ## run every test, fuzz seeds and vectors included
+test: services ## run every test, fuzz seeds and vectors included; installs redis-server if there is none
 	$(GO) test $(PKG)
 
 check: format vet lint test race ## everything a change must pass
@@ -39,8 +39,17 @@ vet:
 lint:
 	$(GO) run $(LINT) run $(PKG)
 
-race:
+race: services
 	$(GO) test -race $(PKG)
+
+# Tests start real servers of their own; nothing here starts one.
+services:
+	@command -v redis-server >/dev/null && exit; \
+	root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	command -v apt-get >/dev/null || { echo "the tests need redis-server, and there is no apt-get to install it"; exit 1; }; \
+	echo "installing redis-server, which the tests start"; \
+	$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60 update && \
+	$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60 install -y --no-install-recommends redis-server
 
 fuzz: ## fuzz every target for FUZZTIME (30s, or 2000x) each
 	@.ci/fuzz $(FUZZTIME) $(PKG)
