@@ -22,10 +22,14 @@ func (sh *Shard) heard(s *session.Session) {
 	path, _ = liveness.NextPath(path, liveness.PathFrame, sh.pathFacts(s), now)
 	s.Line.SetPath(path)
 	s.LastIn = now
+	if before != liveness.PathActive {
+		sh.soon(s, now)
+	}
 	app, _ := liveness.NextApp(s.Line.App(now), liveness.AppFrame, appFacts(s, before, false), now)
 	s.Line.SetApp(app)
 	if s.NextInterval != 0 {
 		s.Interval, s.NextInterval = s.NextInterval, 0
+		sh.soon(s, now.Add(liveness.Limit(seconds(s.Interval))))
 	}
 	if s.Acked == s.Head && !s.Has(session.Reading) && now.Sub(s.Checked) >= seconds(s.Interval) {
 		s.Checked = now
@@ -88,6 +92,7 @@ func (sh *Shard) ping(s *session.Session, b []byte) {
 	sh.pong(s, &heartbeat, changed)
 	if trial > 0 {
 		s.Line.SetPath(s.Line.Path(now).Ask(trial))
+		sh.soon(s, now.Add(time.Duration(trial)*time.Second))
 	}
 }
 

@@ -30,7 +30,8 @@ func (sh *Shard) refuseConn(s *session.Session, code protocol.Code) {
 	sh.retire(s, code)
 	s.State = session.Closing
 	sh.closing++
-	s.Due = sh.clock.Now().Add(closingTime)
+	s.Checked = sh.clock.Now().Add(closingTime)
+	s.Due = s.Checked
 	f := &sh.frames.close
 	*f = protocol.Close{Status: code.Status(), Hosts: f.Hosts[:0]}
 	for _, h := range sh.core.opts.Hosts {
@@ -110,10 +111,15 @@ func (sh *Shard) leaveStore(s *session.Session, code protocol.Code) {
 
 // shut ends the sending side once everything is written; until then the sweep comes back for it.
 func (sh *Shard) shut(s *session.Session) {
-	if !s.Has(session.Shut) && sh.conns.of(s).OutboundBuffered() == 0 {
-		s.Set(session.Shut)
-		sh.loop.ShutWrite(sh.conns.of(s))
+	if s.Has(session.Shut) {
+		return
 	}
+	if sh.conns.of(s).OutboundBuffered() > 0 {
+		s.Due = min(s.Checked, shortly(sh.clock.Now()))
+		return
+	}
+	s.Set(session.Shut)
+	sh.loop.ShutWrite(sh.conns.of(s))
 }
 
 // stop ends every connection because the node stops.

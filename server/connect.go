@@ -148,7 +148,7 @@ func (sh *Shard) startRead(s *session.Session, a *delivery.ReadAnswer) {
 	s.State = session.Active
 	sh.sessions.Add(1)
 	now := sh.clock.Now()
-	s.LastIn, s.Checked, s.Progress = now, now, now
+	s.LastIn, s.Checked, s.Progress, s.Due = now, now, now, shortly(now)
 	s.Interval = sh.interval(s)
 	s.ForgivePings(now)
 	sh.setExpiry(s, l.expiry)
@@ -201,6 +201,7 @@ func (sh *Shard) setExpiry(s *session.Session, expiry time.Time) {
 	s.Expiry = 0
 	if !expiry.IsZero() {
 		s.Expiry = max(1, sh.clock.Now().Add(time.Until(expiry)+expiryGrace))
+		sh.soon(s, s.Expiry)
 	}
 }
 

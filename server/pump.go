@@ -54,9 +54,15 @@ func (sh *Shard) pump(s *session.Session, it *delivery.Item) {
 		sh.readInbox(s, room)
 	case session.Rest:
 		if outbound > session.OutboundHigh {
-			s.Set(session.Blocked)
+			sh.block(s)
 		}
 	}
+}
+
+// block leaves the session to the sweep, which pumps it again.
+func (sh *Shard) block(s *session.Session) {
+	s.Set(session.Blocked)
+	sh.soon(s, sh.clock.Now())
 }
 
 // push writes one item as it came from the committer.
@@ -72,6 +78,7 @@ func (sh *Shard) push(s *session.Session, it *delivery.Item) {
 func (sh *Shard) sent(s *session.Session, pos uint64) {
 	if s.Sent == s.Acked {
 		s.Progress = sh.clock.Now()
+		sh.soon(s, shortly(s.Progress))
 	}
 	s.Sent = pos
 }
@@ -87,7 +94,7 @@ func (sh *Shard) readInbox(s *session.Session, room int) {
 		return
 	}
 	sh.core.meter.readsRefused.Inc()
-	s.Set(session.Blocked)
+	sh.block(s)
 }
 
 // inboxRead takes a read's answer. Every read is answered, so a session never waits for one in vain; one that failed, or
@@ -96,7 +103,7 @@ func (sh *Shard) inboxRead(s *session.Session, a *delivery.ReadAnswer) {
 	s.Clear(session.Reading)
 	if a.Err != nil {
 		sh.readFailed(a.Err)
-		s.Set(session.Blocked)
+		sh.block(s)
 		return
 	}
 	s.Head = max(s.Head, a.Head)
@@ -112,7 +119,7 @@ func (sh *Shard) inboxRead(s *session.Session, a *delivery.ReadAnswer) {
 		sh.wrote(s, protocol.TypePush)
 	} else if a.Asked && s.Head > s.Sent {
 		sh.core.meter.readsEmpty.Inc()
-		s.Set(session.Blocked)
+		sh.block(s)
 		return
 	}
 	sh.pump(s, nil)
@@ -140,6 +147,9 @@ func (sh *Shard) ack(s *session.Session, b []byte) {
 	s.Clear(session.Resetting)
 	s.Acked = f.Pos
 	s.Progress = sh.clock.Now()
+	if s.Line.Wakeable() {
+		sh.soon(s, s.Progress)
+	}
 	s.Line.SetApp(liveness.AppState{})
 	sh.markDirty(s)
 	sh.pump(s, nil)

@@ -89,7 +89,7 @@ func (r *rig) login(t testing.TB, user, device string) *nullConn {
 	c := &nullConn{}
 	c.s = r.sh.Open(c)
 	hello := &protocol.Connect{Version: protocol.Version, Token: []byte("dev:" + user), Device: []byte(device), Instance: 1,
-		Activity: protocol.Background, MaxPayload: protocol.PayloadCeiling}
+		Activity: protocol.Foreground, MaxPayload: protocol.PayloadCeiling}
 	r.sh.Traffic(c.s, hello.Append(nil))
 	for c.s.State != session.Active {
 		<-r.woke

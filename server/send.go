@@ -118,4 +118,4 @@ func (sh *Shard) sendRefused(s *session.Session, id uint64, code protocol.Code) 
 }
 
 // hashClientID is never 0, which stands for no refusal.
-func (sh *Shard) hashClientID(id []byte) uint64 { return maphash.Bytes(sh.seed, id) | 1 }
+func (sh *Shard) hashClientID(id []byte) uint32 { return uint32(maphash.Bytes(sh.seed, id)) | 1 }

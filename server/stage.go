@@ -77,6 +77,9 @@ func (sh *Shard) write(s *session.Session, buf []byte) {
 	if _, err := conn.Write(buf); err != nil {
 		return // Closed has run
 	}
+	if conn.OutboundBuffered() > 0 {
+		sh.soon(s, shortly(sh.clock.Now()))
+	}
 	if s.State == session.Closing {
 		sh.shut(s)
 	}

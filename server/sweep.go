@@ -21,9 +21,10 @@ const (
 
 // sweep walks a loop's slab, a tenth of it each tick, instead of keeping a timer for each connection. Owned by the loop.
 type sweep struct {
-	next  uint32
-	pass  uint32
-	stuck map[session.ConnID]stuck // connections with outbound bytes
+	next     uint32 // slot
+	pass     uint32
+	sampleAt uint32                   // slot whose lag is measured next
+	stuck    map[session.ConnID]stuck // connections with outbound bytes
 }
 
 // stuck is the least outbound bytes seen, and when.
@@ -45,13 +46,18 @@ func (sh *Shard) tick() {
 		if sh.sweep.next >= slots {
 			sh.sweep.next = 0
 			sh.sweep.pass++
+			sh.sweep.sampleAt = sh.sweep.pass % (1 + slots/sampleMost)
 			sh.dropStuck()
 			return
 		}
-		if s := sh.slab.At(sh.sweep.next); s.State != session.Free && sh.visit(s, now) {
-			actions++
+		s := sh.slab.At(sh.sweep.next)
+		if sh.sweep.next == sh.sweep.sampleAt {
+			sh.sample(s, now)
 		}
 		sh.sweep.next++
+		if s.State != session.Free && !now.Before(s.Due) && sh.visit(s, now) {
+			actions++
+		}
 	}
 }
 
@@ -59,20 +65,54 @@ func (sh *Shard) tick() {
 func (sh *Shard) visit(s *session.Session, now liveness.Time) (acted bool) {
 	switch s.State {
 	case session.Opened, session.Authenticating, session.Starting:
-		if !now.Before(s.Due) && !sh.clock.Grace() {
+		if !sh.clock.Grace() {
 			sh.refuseConn(s, protocol.CodeConnectTimeout)
 			return true
 		}
 	case session.Closing:
-		if !now.Before(s.Due) {
+		if !now.Before(s.Checked) {
 			sh.condemn(s, protocol.CodeEOF)
 			return true
 		}
+		s.Due = s.Checked
 		sh.shut(s)
 	case session.Active:
-		return sh.visitActive(s, now)
+		acted = sh.visitActive(s, now)
+		if s.State == session.Active {
+			s.Due = sh.due(s, now)
+		}
 	}
-	return false
+	return acted
+}
+
+// soon has the sweep visit a session at a time that may be before what it reckons with.
+func (sh *Shard) soon(s *session.Session, at liveness.Time) {
+	if s.State == session.Active {
+		s.Due = min(s.Due, at)
+	}
+}
+
+// shortly is when a session is visited again of which something is expected.
+func shortly(now liveness.Time) liveness.Time { return now.Add(time.Second) }
+
+// due is the earliest time at which a visit may find something to do, as long as nothing happens; what happens and brings
+// it forward calls soon.
+func (sh *Shard) due(s *session.Session, now liveness.Time) liveness.Time {
+	app := s.Line.App(now)
+	if s.Has(session.Blocked) || s.Line.Wakeable() != s.Line.Marked() || sh.conns.of(s).OutboundBuffered() > 0 {
+		return shortly(now)
+	}
+	at := s.Line.Path(now).Due(sh.pathFacts(s))
+	if s.Expiry != 0 {
+		at = min(at, s.Expiry)
+	}
+	if s.Has(session.Routed) {
+		at = min(at, s.RouteDue)
+	}
+	if s.Sent > s.Acked {
+		at = min(at, liveness.NextAppDue(app, appFacts(s, 0, false), now))
+	}
+	return max(at, shortly(now))
 }
 
 func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool) {
@@ -90,7 +130,6 @@ func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool)
 	if acted = sh.judgeApp(s, now) || acted; s.State != session.Active {
 		return true
 	}
-	sh.sample(s, now)
 	sh.refreshRoute(s, now, s.Line.Mark())
 	if s.Has(session.Blocked) {
 		s.Clear(session.Blocked)
@@ -128,15 +167,14 @@ func (sh *Shard) dropStuck() {
 
 // sample measures how far the device is behind. With many sessions each pass measures a part of them in turn.
 func (sh *Shard) sample(s *session.Session, now liveness.Time) {
-	stride := 1 + sh.slab.Slots()/sampleMost
-	if (s.ID.Slot()+sh.sweep.pass)%stride != 0 {
+	sh.sweep.sampleAt += 1 + sh.slab.Slots()/sampleMost
+	if s.State != session.Active {
 		return
 	}
-	lag := s.Lag()
 	var age time.Duration
 	if s.Sent > s.Acked {
 		age = now.Sub(s.Progress)
 	}
-	sh.core.meter.lag.Update(float64(lag))
+	sh.core.meter.lag.Update(float64(s.Lag()))
 	sh.core.meter.unacked.Update(age.Seconds())
 }

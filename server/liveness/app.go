@@ -74,3 +74,15 @@ func (f AppFacts) lags(now Time) bool {
 	latest := max(f.Progress, f.LastIn)
 	return now.Sub(latest) >= lagSilent || now.Sub(f.Progress) >= lagStalled
 }
+
+// NextAppDue returns the earliest time at which an AppSwept may do something while pushes are in flight, as long as the
+// facts stay.
+func NextAppDue(s AppState, f AppFacts, now Time) Time {
+	if !s.Lagging {
+		return min(max(f.Progress, f.LastIn).Add(lagSilent), f.Progress.Add(lagStalled))
+	}
+	if s.Heard != 0 {
+		return max(s.Heard.Add(slowAfter), now)
+	}
+	return now.Add(slowBetween) // until a frame is heard, nothing can end the session
+}

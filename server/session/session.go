@@ -50,7 +50,7 @@ type Session struct {
 	UserHash uint64
 
 	// Refused is the hash of the client id of the Send that was refused last for now, 0 = none.
-	Refused uint64
+	Refused uint32
 
 	ids  Ref    // user id and device id in the arena
 	next uint32 // chain of the index, or of the free list: slot + 1, 0 = end
@@ -63,9 +63,10 @@ type Session struct {
 
 	// Times of the loop's clock.
 	LastIn   liveness.Time // last inbound bytes
-	Due      liveness.Time // the sweep acts when it has passed: deadline to authenticate, end of closing; while active: the route is due
+	Due      liveness.Time // the sweep passes over the session until then; it may come too early, never too late
+	RouteDue liveness.Time // the record in the shared table is to be rewritten
 	Progress liveness.Time // last ack progress, or first push after Sent == Acked
-	Checked  liveness.Time // last head check
+	Checked  liveness.Time // last head check; while closing: the end of it
 	Expiry   liveness.Time // the token ends, 0 = never
 
 	Capabilities uint16
