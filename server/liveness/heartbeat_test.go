@@ -145,6 +145,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"default", func(*Policy) {}, nil},
 		{"fixed", func(p *Policy) { p.Foreground = Range{60 * sec, 60 * sec, 60 * sec} }, nil},
+		{"as short and as long as may be", func(p *Policy) { p.Foreground = Range{sec, sec, time.Hour}; p.EchoesPerDay = 30 }, nil},
 		{"zero", func(p *Policy) { p.Desktop = 0 }, []string{"desktop is 0s"}},
 		{"fraction", func(p *Policy) { p.Desktop = 1500 * ms }, []string{"desktop is 1.5s"}},
 		{"too long", func(p *Policy) { p.Background.Max = time.Hour + sec }, []string{"background.max is 1h0m1s"}},
