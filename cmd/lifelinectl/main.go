@@ -81,6 +81,6 @@ Exit codes:
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newSend(around), newListen(around), newToken(around), newDecode(around),
-		newDevices(around), newTrace(around), newStore(around))
+		newChat(around), newDevices(around), newPresence(around), newTrace(around), newStore(around))
 	return root
 }

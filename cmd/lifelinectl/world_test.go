@@ -22,25 +22,28 @@ import (
 // deadline bounds every wait of these tests; none asserts how long something took.
 const deadline = time.Minute
 
-var binaries string
+var binaries string // directory
 
-// TestMain builds the commands once: the tests run what a user runs.
+// TestMain makes and removes the directory of the commands.
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		dir, err := os.MkdirTemp("", "lifelinectl")
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		defer func() { _ = os.RemoveAll(dir) }()
-		binaries = dir
-		if out, err := exec.Command("go", "build", "-o", dir, "lifeline/cmd/lifelined", "lifeline/cmd/lifelinectl").CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "build the commands: %v\n%s", err, out)
-			return 1
-		}
-		return m.Run()
-	}())
+	var err error
+	if binaries, err = os.MkdirTemp("", "lifelinectl"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(binaries)
+	os.Exit(code)
 }
+
+// build makes the commands, once: the tests run what a user runs.
+var build = sync.OnceValue(func() error {
+	out, err := exec.Command("go", "build", "-o", binaries, "lifeline/cmd/lifelined", "lifeline/cmd/lifelinectl").CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("build the commands: %w\n%s", err, out)
+	}
+	return nil
+})
 
 // world is a server of its own, and a home directory.
 type world struct {
@@ -52,6 +55,9 @@ type world struct {
 // newWorld starts lifelined with the store in memory.
 func newWorld(t *testing.T, args ...string) *world {
 	t.Helper()
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
 	w := &world{t: t, addr: "tcp4://" + freePort(t), home: t.TempDir()}
 	http := freePort(t)
 	cmd := exec.Command(filepath.Join(binaries, "lifelined"), append([]string{"--store", "memory", "--listen", w.addr, "--http", http}, args...)...)

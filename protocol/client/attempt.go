@@ -44,7 +44,7 @@ func (a *attempt) run(ctx context.Context) outcome {
 	}
 	c, err := a.dial(ctx)
 	if err != nil {
-		return outcome{attempt: a, err: fmt.Errorf("connect to %s: %w", a.host, err)}
+		return outcome{attempt: a, err: fmt.Errorf("connect: %w", err)} // a dialer's error names the host
 	}
 	out := a.shake(ctx, c, token)
 	if out.err != nil {

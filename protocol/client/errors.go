@@ -38,7 +38,7 @@ type RefusedError struct{ Status protocol.Status }
 
 func (e *RefusedError) Error() string {
 	if len(e.Status.Detail) == 0 {
-		return fmt.Sprintf("the server refused: %v", e.Status.Code)
+		return fmt.Sprintf("the server says %v", e.Status.Code)
 	}
-	return fmt.Sprintf("the server refused: %v: %s", e.Status.Code, e.Status.Detail)
+	return fmt.Sprintf("the server says %v: %s", e.Status.Code, e.Status.Detail)
 }
