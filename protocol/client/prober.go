@@ -12,6 +12,7 @@ const (
 	trialsPerDay = 24
 
 	shortestBeat = 90 * time.Second // no network is worth more pings than that
+	longestBeat  = 24 * 60 * 60     // seconds; nothing that was found is more
 	closeEnough  = 30 * time.Second // the search ends when the bounds are this close, or within 12 % of the lower
 	searchAgain  = 7 * 24 * time.Hour
 	searchSpread = 24 * time.Hour // ± on searchAgain
@@ -66,8 +67,14 @@ type trial struct {
 
 // NewProber goes on from what is known.
 func NewProber(known ProberState, random func() float64) *Prober {
-	known.Networks = slices.Clone(known.Networks)
-	return &Prober{known: known, random: random, here: -1}
+	known.Networks = slices.DeleteFunc(slices.Clone(known.Networks), NetworkBounds.damaged)
+	p := &Prober{known: known, random: random, here: -1}
+	p.keep(networksKept)
+	return p
+}
+
+func (n NetworkBounds) damaged() bool {
+	return n.Key == 0 || n.Low < 0 || n.High < 0 || n.Low > longestBeat || n.High > longestBeat || n.High > 0 && n.High <= n.Low
 }
 
 // State returns what to keep.
@@ -89,19 +96,19 @@ func (p *Prober) Join(key uint64, now time.Time) {
 	}
 	p.here = slices.IndexFunc(p.known.Networks, func(n NetworkBounds) bool { return n.Key == key })
 	if p.here < 0 {
-		p.makeRoom()
+		p.keep(networksKept - 1)
 		p.known.Networks = append(p.known.Networks, NetworkBounds{Key: key})
 		p.here = len(p.known.Networks) - 1
 	}
 	p.network().Used = now.Unix()
 }
 
-// makeRoom forgets the network that was not used for longest.
-func (p *Prober) makeRoom() {
-	for len(p.known.Networks) >= networksKept {
+// keep forgets the networks that were not used for longest until there are at most n.
+func (p *Prober) keep(n int) {
+	for len(p.known.Networks) > n {
 		oldest := 0
-		for i, n := range p.known.Networks {
-			if n.Used < p.known.Networks[oldest].Used {
+		for i, network := range p.known.Networks {
+			if network.Used < p.known.Networks[oldest].Used {
 				oldest = i
 			}
 		}
