@@ -80,8 +80,6 @@ func (r *Registrar) remove(ctx context.Context, batch []*work) error {
 	removed, err := r.table.Remove(ctx, keys)
 	for i, there := range removed {
 		switch {
-		case there && batch[i].repair:
-			r.counters.Orphans.Add(1)
 		case there:
 			r.counters.Removed.Add(1)
 		case err != nil:

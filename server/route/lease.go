@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// DefaultLease is how long a node counts after its last renewal. It renews after a third of that. After four times that
-// a node that did not say goodbye is taken for dead; until then users whom only it may have are unknown.
+// DefaultLease is how long a node counts after its last renewal. It renews after a third of that. A node that did not say
+// goodbye is taken for dead when its lease was not seen for four times that; until then users whom only it may have are
+// unknown.
 const DefaultLease = 15 * time.Second
 
 // NodeState is what a node says of itself.

@@ -74,7 +74,7 @@ func (r *Registrar) reconcileStep(ctx context.Context, now time.Time) bool {
 		c.waiting = true
 		c.next = now.Add(walkPatience)
 		cursor := c.cursor
-		r.host.Walk(cursor, MaxBatch, func(sessions []Session, next uint64) {
+		r.host.Walk(cursor, min(MaxBatch, r.opts.Queue/2), func(sessions []Session, next uint64) {
 			r.inbox.post(event{kind: walked, cursor: cursor, sessions: sessions, next: next})
 		})
 		return true

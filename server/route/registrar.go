@@ -35,7 +35,7 @@ type Options struct {
 	Budget    int      // connections; see [Registrar.Announce]
 
 	Lease          time.Duration    // if zero, DefaultLease
-	Queue          int              // events that wait, and records that wait to be written, each; if zero, 65,536
+	Queue          int              // events that wait, and records that wait to be written, each; if zero, 65,536; at least 2
 	Pace           int              // sessions or records per second of reconcile and scan; if zero, 20,000
 	ReconcileEvery time.Duration    // if zero, 5 min; ± 10 %
 	Settle         time.Duration    // after a doubt, the least time until this node's word counts again: time for others to have the same doubt; if zero, a third of Lease; if negative, none
@@ -85,7 +85,8 @@ type Registrar struct {
 	scanAt      time.Time
 	rec         reconcile
 	scan        scan
-	questions   int // to the host, unanswered
+	questions   int   // to the host, unanswered
+	orphans     []Key // records of this process without a session, at most a few batches
 }
 
 // view is what a look-up needs to know of the Registrar's state.
@@ -102,6 +103,7 @@ func NewRegistrar(o Options) (*Registrar, error) {
 	if o.Queue == 0 {
 		o.Queue = 1 << 16
 	}
+	o.Queue = max(o.Queue, 2)
 	if o.Pace == 0 {
 		o.Pace = 20_000
 	}
@@ -195,9 +197,11 @@ func (v *view) usable() bool { return Breaker{State: v.state}.Usable() }
 // Run keeps the table in step until ctx ends; then it says goodbye for this incarnation and returns nil. It returns
 // [ErrNodeTaken] if the node's id belongs to another live process at the start. It is called once.
 func (r *Registrar) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
 	var listening sync.WaitGroup
 	listening.Go(func() { r.listen(ctx) })
 	defer listening.Wait()
+	defer cancel()
 	for ctx.Err() == nil {
 		r.absorb()
 		if busy := r.turn(ctx); r.fatal != nil {
@@ -232,7 +236,7 @@ func (r *Registrar) turn(ctx context.Context) (busy bool) {
 		r.probe(ctx)
 		return true
 	}
-	for _, step := range []func(context.Context, time.Time) bool{r.keep, r.flush, r.reconcileStep, r.scanStep} {
+	for _, step := range []func(context.Context, time.Time) bool{r.keep, r.flush, r.bury, r.reconcileStep, r.scanStep} {
 		if !r.breaker.Usable() || ctx.Err() != nil {
 			return true
 		}

@@ -138,9 +138,9 @@ func TestKilledNode(t *testing.T) {
 		c.says(b, "alice: online", "bob: online", "carol: offline")
 		pass(lease)
 		c.says(b, "alice: unknown", "bob: online", "carol: unknown")
-		pass(patience - lease - lease/3)
+		pass(patience - lease/3 - time.Second)
 		c.says(b, "alice: unknown", "bob: online", "carol: unknown")
-		pass(lease/3 + time.Second)
+		pass(lease/3 + 2*time.Second)
 		c.says(b, "alice: offline", "bob: online", "carol: offline")
 		c.has("bob/phone=b.2/1") // b scans, as the only one that lives
 		if n := b.Counters().Orphans.Load(); n != 1 {

@@ -41,13 +41,15 @@ type member struct {
 func bubble(t *testing.T, script func(*cluster)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cluster{T: t, table: route.NewMemory(nil)}
+		t.Cleanup(func() {
+			for _, m := range c.nodes {
+				m.Dead(false)
+				m.Hang(0)
+				m.stop()
+				<-m.ended
+			}
+		})
 		script(c)
-		for _, m := range c.nodes {
-			m.Dead(false)
-			m.Hang(0)
-			m.stop()
-			<-m.ended
-		}
 	})
 }
 

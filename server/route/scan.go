@@ -137,7 +137,7 @@ func (r *Registrar) examine(keys []Key) {
 	keys = slices.DeleteFunc(keys, func(k Key) bool {
 		return k.Node != r.opts.Self.Node || k.Incarnation != r.opts.Self.Incarnation
 	})
-	if len(keys) == 0 || r.questions >= maxQuestions {
+	if len(keys) == 0 || r.questions >= maxQuestions || len(r.orphans) > MaxBatch {
 		return
 	}
 	conns := make([]uint64, len(keys))
@@ -148,14 +148,27 @@ func (r *Registrar) examine(keys []Key) {
 	r.host.Holds(conns, func(holds []bool) { r.inbox.post(event{kind: held, keys: keys, held: holds}) })
 }
 
-// examined removes the records of connections that have ended. A ConnID is never used again, so one that is not held
-// now will never be.
+// examined sorts out the connections that have ended. A ConnID is never used again, so one that is not held now will
+// never be.
 func (r *Registrar) examined(keys []Key, holds []bool) {
 	r.questions--
 	for i, holds := range holds {
-		if k := keys[i]; !holds {
-			s := Session{User: k.User, Device: k.Device, ConnID: k.ConnID}
-			r.queue(work{op: opRemove, repair: true, at: r.now(), session: s})
+		if !holds {
+			r.orphans = append(r.orphans, keys[i])
 		}
 	}
+}
+
+// bury removes records that were found to have no session.
+func (r *Registrar) bury(ctx context.Context, _ time.Time) bool {
+	if len(r.orphans) == 0 {
+		return false
+	}
+	batch := r.orphans[:min(len(r.orphans), MaxBatch)]
+	if err := r.discard(ctx, batch, &r.counters.Orphans); err != nil {
+		r.errored("remove orphans", err)
+		return true
+	}
+	r.orphans = r.orphans[len(batch):]
+	return true
 }

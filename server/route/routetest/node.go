@@ -120,6 +120,15 @@ func (n *Node) Due(conn uint64, suspect bool) {
 	n.registrar.Refreshed(*s)
 }
 
+// Heard notes that bytes have come in for a session. Nobody is told.
+func (n *Node) Heard(conn uint64) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if s := &n.slots[conn-1]; s.ConnID != 0 {
+		s.Seen = n.now()
+	}
+}
+
 // Live is the number of sessions.
 func (n *Node) Live() int {
 	n.mu.Lock()
