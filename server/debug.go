@@ -106,6 +106,7 @@ func (c *Core) debugHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/devices", c.serveDevices)
 	mux.HandleFunc("GET /debug/trace", c.serveTrace)
+	mux.HandleFunc("GET /debug/presence", c.servePresence)
 	return mux
 }
 
@@ -122,6 +123,59 @@ func (c *Core) serveDevices(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(views) // a client that has gone needs no answer
+}
+
+// presenceView is what an operator sees of a user's presence.
+type presenceView struct {
+	User     string       `json:"user"`
+	State    string       `json:"state"` // online, offline or unknown
+	LastSeen *time.Time   `json:"last_seen"`
+	Devices  []deviceLine `json:"devices"`
+}
+
+type deviceLine struct {
+	Device   string `json:"device"`
+	Platform string `json:"platform"`
+	Suspect  bool   `json:"suspect"`
+	Lagging  bool   `json:"lagging"`
+}
+
+// servePresence answers for up to 200 users at a time. An operator may see everybody.
+func (c *Core) servePresence(w http.ResponseWriter, r *http.Request) {
+	f := protocol.Presence{}
+	for _, u := range r.URL.Query()["user"] {
+		f.Users = append(f.Users, []byte(u))
+	}
+	users, code := askedUsers(&f)
+	if code != 0 {
+		http.Error(w, fmt.Sprintf("user: %s Want 1 to %d ids, as user=a&user=b.", code.Sentence(), protocol.MaxPresenceUsers), http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), lookupTimeout)
+	defer cancel()
+	list, err := c.presenceOf(ctx, users, func(string) bool { return true })
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	views := make([]presenceView, 0, len(list))
+	for i := range list {
+		views = append(views, viewPresence(&list[i]))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(views) // a client that has gone needs no answer
+}
+
+func viewPresence(p *Presence) presenceView {
+	v := presenceView{User: p.User, State: presenceStates[p.State].String(), Devices: []deviceLine{}}
+	if !p.LastSeen.IsZero() {
+		at := p.LastSeen.UTC()
+		v.LastSeen = &at
+	}
+	for _, d := range p.Devices {
+		v.Devices = append(v.Devices, deviceLine{d.Device, protocol.Platform(d.Platform).String(), d.Suspect, d.Lagging})
+	}
+	return v
 }
 
 // traceFor bounds one trace, so that a forgotten one does not cost for ever.

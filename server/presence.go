@@ -40,6 +40,10 @@ type PresentDevice struct {
 // asker is the user who wants to know. It waits for loops, table and store, so it may be called from any goroutine that
 // may wait.
 func (c *Core) Presence(ctx context.Context, asker string, users []string) ([]Presence, error) {
+	return c.presenceOf(ctx, users, func(user string) bool { return c.opts.MaySee == nil || c.opts.MaySee(asker, user) })
+}
+
+func (c *Core) presenceOf(ctx context.Context, users []string, maySee func(user string) bool) ([]Presence, error) {
 	here, err := c.present(ctx, users)
 	if err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func (c *Core) Presence(ctx context.Context, asker string, users []string) ([]Pr
 	list := make([]Presence, 0, len(users))
 	for _, u := range users {
 		p := Presence{User: u}
-		if c.opts.MaySee == nil || c.opts.MaySee(asker, u) {
+		if maySee(u) {
 			if p, err = c.presence(u, here[u], found); err != nil {
 				return nil, err
 			}

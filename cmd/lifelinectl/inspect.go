@@ -124,6 +124,77 @@ func printDevices(w io.Writer, format output, views []deviceView) error {
 	return table.Flush()
 }
 
+// presenceView is what the server says of a user; see docs/operations.md.
+type presenceView struct {
+	User     string     `json:"user"`
+	State    string     `json:"state"`
+	LastSeen *time.Time `json:"last_seen"`
+	Devices  []struct {
+		Device   string `json:"device"`
+		Platform string `json:"platform"`
+		Suspect  bool   `json:"suspect"`
+		Lagging  bool   `json:"lagging"`
+	} `json:"devices"`
+}
+
+func newPresence(around surroundings) *cobra.Command {
+	var at admin
+	var format output
+	cmd := &cobra.Command{
+		Use:   "presence USER...",
+		Short: "Say who is online, offline or unknown",
+		Long: `presence asks about up to 200 users. Unknown means that it could not be found out, or that there is no such user; it
+never means offline.`,
+		Example: `  lifelinectl presence alice bob
+  lifelinectl presence bob -o json | jq -r .state`,
+		Args: exactly(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			res, err := at.get(cmd.Context(), "/debug/presence", url.Values{"user": args})
+			if err != nil {
+				return err
+			}
+			defer func() { _ = res.Body.Close() }()
+			var views []presenceView
+			if err := json.NewDecoder(res.Body).Decode(&views); err != nil {
+				return fmt.Errorf("read the answer: %w", err)
+			}
+			return printPresence(around.stdout, format, views)
+		},
+	}
+	at.flag(around, cmd.Flags())
+	format.flag(cmd.Flags())
+	return cmd
+}
+
+func printPresence(w io.Writer, format output, views []presenceView) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range views {
+		v := &views[i]
+		if format == asJSON {
+			if err := printJSON(w, v); err != nil {
+				return err
+			}
+			continue
+		}
+		var devices []string
+		for _, d := range v.Devices {
+			name := oneLine([]byte(d.Device)) + " (" + d.Platform + ")"
+			if d.Suspect {
+				name += " suspect"
+			}
+			if d.Lagging {
+				name += " lagging"
+			}
+			devices = append(devices, name)
+		}
+		if v.LastSeen != nil {
+			devices = append(devices, "last seen "+v.LastSeen.Local().Format(time.DateTime))
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", oneLine([]byte(v.User)), v.State, strings.Join(devices, ", "))
+	}
+	return table.Flush()
+}
+
 func newTrace(around surroundings) *cobra.Command {
 	var at admin
 	cmd := &cobra.Command{

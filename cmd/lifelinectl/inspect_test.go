@@ -20,6 +20,10 @@ func operators(t *testing.T) (address string) {
 			"session":{"conn_id":"1.0.1","state":"active","activity":"foreground","acked":0,"sent":3,"head":3,"outbound_bytes":0}},
 			{"device":"phone","platform":"ios","cursor":2,"lag":1,"last_seen":"2026-11-30T12:00:00Z","session":null}]`))
 	})
+	mux.HandleFunc("GET /debug/presence", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write([]byte(`[{"user":"bob","state":"online","last_seen":null,"devices":[{"device":"phone","platform":"ios","suspect":true,"lagging":false}]},
+			{"user":"cid","state":"offline","last_seen":"2026-11-30T12:00:00Z","devices":[]}]`))
+	})
 	mux.HandleFunc("GET /debug/trace", func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("conn") != "1.0.1" {
 			http.Error(w, "there is no such connection", http.StatusNotFound)
@@ -47,6 +51,22 @@ func TestDevices(t *testing.T) {
 	}
 	if code, out, _ := run(t, "devices", "bob", "--http", at, "-o", "json"); code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, `"cursor":2`) {
 		t.Errorf("code %d: %s", code, out)
+	}
+}
+
+func TestPresence(t *testing.T) {
+	at := operators(t)
+	code, out, errs := run(t, "presence", "bob", "cid", "--http", at)
+	lines := strings.Split(out, "\n")
+	if code != 0 || len(lines) != 3 || strings.Join(strings.Fields(lines[0]), " ") != "bob online phone (ios) suspect" ||
+		!strings.HasPrefix(strings.Join(strings.Fields(lines[1]), " "), "cid offline last seen 2026-") {
+		t.Errorf("code %d: %s%s", code, out, errs)
+	}
+	if code, out, _ := run(t, "presence", "bob", "--http", at, "-o", "json"); code != 0 || strings.Count(out, "\n") != 2 {
+		t.Errorf("code %d: %s", code, out)
+	}
+	if code, _, _ := run(t, "presence"); code != exitUsage {
+		t.Errorf("nobody: code %d", code)
 	}
 }
 
