@@ -333,6 +333,7 @@ func TestNoTrial(t *testing.T) {
 		{"before one", homeKey, echoMost, false, 0},
 		{"in foreground", homeKey, 0, true, 0},
 		{"hardly allowed", homeKey, 89 * sec, true, 0},
+		{"just allowed", homeKey, 90 * sec, true, 90 * sec},
 		{"allowed for less", homeKey, 100 * sec, true, 100 * sec},
 		{"on a network without a key", 0, echoMost, true, 0},
 	} {

@@ -11,7 +11,7 @@ func (p Policy) LongestSilence() time.Duration {
 	return max(p.silence(p.Background.Max), p.silence(p.Foreground.Max), p.silence(p.Desktop))
 }
 
-// silence is what an interval allows. An experiment is no longer than the largest interval. The hold is that in
+// silence is what an interval allows. A trial is no longer than the largest interval. The hold is that in
 // background, which a foreground session has too when its kernel answers.
 func (p Policy) silence(interval time.Duration) time.Duration {
 	return Limit(interval) + probing + p.Hold.For(true, interval)

@@ -16,7 +16,7 @@ func TestDefaultsAreCoupled(t *testing.T) {
 	}
 }
 
-// The walk: every interval and every experiment the policy can grant, in both activities, with a kernel that prolongs
+// The walk: every interval and every trial the policy can grant, in both activities, with a kernel that prolongs
 // the hold and without, from the last frame to the end of the session. None outlives what ValidateCoupling asks for,
 // and one comes so close that it asks for no more than is needed.
 func TestCouplingCoversTheWholeRange(t *testing.T) {

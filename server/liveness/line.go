@@ -2,7 +2,7 @@ package liveness
 
 import "time"
 
-// Line is what a session remembers of its path, its app and its experiments, in ten bytes without a pointer. The zero
+// Line is what a session remembers of its path, its app and its trials, in ten bytes without a pointer. The zero
 // value is a session that was just heard. It is owned by the session's loop.
 //
 // Moments are kept as seconds modulo 2^16: what is older than 18 hours would read as younger, but nothing is. A path
@@ -78,7 +78,7 @@ func (l *Line) SetLow(d time.Duration) {
 	l.known = l.known&^lowMask | uint16(steps)
 }
 
-// TakeEcho takes one experiment from the budget and says whether there was one. Half of a day's number may be used at
+// TakeEcho takes one trial from the budget and says whether there was one. Half of a day's number may be used at
 // once, and the other half comes back evenly over the day, so no 24 hours see more than perDay.
 func (l *Line) TakeEcho(perDay int, now Time) bool {
 	burst := perDay / 2

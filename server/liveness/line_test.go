@@ -90,7 +90,7 @@ func TestLowIsBounded(t *testing.T) {
 	}
 }
 
-// No 24 hours see more experiments than the policy's number, however greedy the client, and a patient one gets them all.
+// No 24 hours see more trials than the policy's number, however greedy the client, and a patient one gets them all.
 func TestEchoBudget(t *testing.T) {
 	for _, perDay := range []int{0, 2, 8, 24, 30} {
 		r := rand.New(rand.NewPCG(9, 10))

@@ -41,7 +41,7 @@ type PathState struct {
 	Path   Path
 	Again  bool // the second Probe was sent
 	Echoed bool // the Echo was sent
-	Echo   int  // silence granted to an experiment, in seconds, 0 = there is none
+	Echo   int  // silence granted to a trial, in seconds, 0 = there is none
 
 	// Since is when Probing or Suspect began, rounded up to a second.
 	Since Time
@@ -92,7 +92,7 @@ func NextPath(s PathState, e PathEvent, f PathFacts, now Time) (PathState, PathA
 	}
 }
 
-// wrote cancels an experiment: its silence was broken from here. Once the Echo is out, the limit stays: the answer to it
+// wrote cancels a trial: its silence was broken from here. Once the Echo is out, the limit stays: the answer to it
 // is due.
 func (s PathState) wrote() PathState {
 	if !s.Echoed {
@@ -134,13 +134,13 @@ func (s PathState) hold(f PathFacts) time.Duration {
 
 func (s PathState) echo() time.Duration { return time.Duration(s.Echo) * time.Second }
 
-// limit is the silence allowed: an experiment that was granted raises it until the next frame.
+// limit is the silence allowed: a trial that was granted raises it until the next frame.
 func (s PathState) limit(f PathFacts) time.Duration { return Limit(max(f.Interval, s.echo())) }
 
 // Suspicious says that the PathInfo is worth asking for.
 func (s PathState) Suspicious() bool { return s.Path == PathProbing || s.Path == PathSuspect }
 
-// Ask starts an experiment: c seconds of silence from the frame that was just heard. It is called after the Pong was
+// Ask starts a trial: c seconds of silence from the frame that was just heard. It is called after the Pong was
 // written, and only for what was granted.
 func (s PathState) Ask(c int) PathState {
 	if s.Path == PathActive {

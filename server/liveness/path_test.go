@@ -56,9 +56,9 @@ func TestNextPath(t *testing.T) {
 		{"active breaks", active, PathBroken, back, 10 * sec, closed, PathClose},
 		{"active breaks, and the loop was late", active, PathBroken, late, 10 * sec, closed, PathClose},
 
-		{"an experiment raises the limit", asking, PathSwept, back, 359900 * ms, asking, PathRest},
-		{"the experiment is over", asking, PathSwept, back, 360 * sec, asked, SendEcho},
-		{"the experiment is over, but the loop was late", asking, PathSwept, late, 360 * sec, asking, PathRest},
+		{"a trial raises the limit", asking, PathSwept, back, 359900 * ms, asking, PathRest},
+		{"the trial is over", asking, PathSwept, back, 360 * sec, asked, SendEcho},
+		{"the trial is over, but the loop was late", asking, PathSwept, late, 360 * sec, asking, PathRest},
 		{"a frame cancels it", asking, PathFrame, back, 10 * sec, active, PathRest},
 		{"a push cancels it", asking, PathWrote, back, 10 * sec, active, PathRest},
 		{"the line breaks during it", asking, PathBroken, back, 10 * sec, closed, PathClose},
@@ -68,7 +68,7 @@ func TestNextPath(t *testing.T) {
 		{"the answer", asked, PathFrame, back, 361 * sec, active, PathRest},
 		{"a push behind the Echo", asked, PathWrote, back, 361 * sec, asked, PathRest},
 		{"the line breaks behind the Echo", asked, PathBroken, back, 361 * sec, closed, PathClose},
-		{"a short experiment does not lower the limit", PathState{Echo: 100, Echoed: true}, PathSwept, back, 264 * sec,
+		{"a short trial does not lower the limit", PathState{Echo: 100, Echoed: true}, PathSwept, back, 264 * sec,
 			PathState{Echo: 100, Echoed: true}, PathRest},
 
 		{"the first Probe is out", probing, PathSwept, back, 274 * sec, probing, PathRest},
@@ -145,7 +145,7 @@ func TestSilenceEndsASession(t *testing.T) {
 		{"foreground", 60 * sec, false, 0, 76 * sec, 96 * sec, 126 * sec},
 		{"background", 240 * sec, true, 0, 265 * sec, 285 * sec, 885 * sec},
 		{"background, proven", 810 * sec, true, 0, 892 * sec, 912 * sec, 1722 * sec},
-		{"during an experiment", 240 * sec, true, 360, 397 * sec, 417 * sec, 1017 * sec},
+		{"during a trial", 240 * sec, true, 360, 397 * sec, 417 * sec, 1017 * sec},
 	} {
 		f := PathFacts{LastIn: at(0), Interval: tt.interval, Background: tt.background, Hold: DefaultPolicy().Hold}
 		probing, suspect, closed, probes := fade(PathState{Echo: tt.echo}, f, time.Hour)
@@ -179,7 +179,7 @@ func TestProven(t *testing.T) {
 		{"it missed the Echo", asked, 372 * sec, 0},
 		{"close to that", asked, 366*sec + 100*ms, 0},
 		{"a Ping before the Echo", PathState{Echo: 360}, 361 * sec, 0},
-		{"no experiment", PathState{}, 60 * sec, 0},
+		{"no trial", PathState{}, 60 * sec, 0},
 	} {
 		if got := tt.s.Proven(at(0), at(tt.now)); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)

@@ -35,7 +35,7 @@ type Policy struct {
 	FreshMax     time.Duration `yaml:"fresh_max"`      // background.max where presence must be fresh
 	SlowMax      time.Duration `yaml:"slow_max"`       // background.max on 2G and 3G
 	Desktop      time.Duration `yaml:"desktop"`        // desktop and wired clients, in every activity
-	EchoesPerDay int           `yaml:"echoes_per_day"` // experiments granted to a session, even, 0 = none
+	EchoesPerDay int           `yaml:"echoes_per_day"` // trials granted to a session, even, 0 = none
 	Hold         Hold          `yaml:"hold"`
 }
 
