@@ -82,6 +82,13 @@ func (m *mailbox) bind(wake func() bool) {
 	m.unlockAndWake()
 }
 
+// bound reports whether there is a loop that can be woken.
+func (m *mailbox) bound() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.wake != nil
+}
+
 // mail is what one burst brought.
 type mail struct {
 	answers  []answer

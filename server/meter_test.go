@@ -5,9 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"lifeline/server/route"
 )
 
 // TestEveryMetricIsDocumented holds docs/operations.md to what the node exports.
@@ -16,12 +13,7 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, func(o *CoreOptions) {
-		o.Routes = &RouteOptions{
-			Self:  func() (route.Self, error) { return route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, nil },
-			Table: func(self route.Self) (route.Table, error) { return route.NewMemory(nil).Table(self, nil), nil },
-		}
-	})
+	r := newRig(t, sharing)
 	names := r.core.opts.Metrics.ListMetricNames()
 	if !slices.Contains(names, "lifeline_routes_repaired_total") || !slices.Contains(names, "lifeline_connections") {
 		t.Fatalf("only %d metrics are registered", len(names))

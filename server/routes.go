@@ -124,25 +124,36 @@ func (sh *Shard) moment(t liveness.Time) time.Time {
 	return time.Now().Add(-sh.clock.Now().Sub(t))
 }
 
-// Walk implements route.Host. A cursor is loop and slot.
+// Walk implements route.Host. A cursor is loop and slot. A loop without sessions is passed over.
 func (c *Core) Walk(cursor uint64, n int, reply func([]route.Session, uint64)) {
-	loop, slot := int(cursor>>32), uint32(cursor)
-	if loop >= len(c.shards) {
+	loop, slot := c.heard(int(cursor>>32)), uint32(cursor)
+	if loop == len(c.shards) {
 		reply(nil, 0)
 		return
 	}
 	sh := c.shards[loop]
 	sh.post(func() {
 		list, next := sh.walk(slot, n)
+		after := uint64(c.heard(loop+1)) << 32
 		switch {
 		case next != 0:
 			reply(list, uint64(loop)<<32|uint64(next))
-		case loop+1 < len(c.shards):
-			reply(list, uint64(loop+1)<<32)
-		default:
+		case int(after>>32) == len(c.shards):
 			reply(list, 0)
+		case len(list) == 0:
+			c.Walk(after, n, reply)
+		default:
+			reply(list, after)
 		}
 	})
+}
+
+// heard returns the first loop from one on that hears what is posted. Others have never had a connection.
+func (c *Core) heard(loop int) int {
+	for loop < len(c.shards) && !c.shards[loop].mail.bound() {
+		loop++
+	}
+	return min(loop, len(c.shards))
 }
 
 // walk lists registered sessions from a slot on. next is 0 at the end.
@@ -166,7 +177,7 @@ func (c *Core) Holds(ids []uint64, reply func([]bool)) {
 
 // holdsFrom asks one loop after the other.
 func (c *Core) holdsFrom(loop int, ids []uint64, held []bool, reply func([]bool)) {
-	if loop == len(c.shards) {
+	if loop = c.heard(loop); loop == len(c.shards) {
 		reply(held)
 		return
 	}

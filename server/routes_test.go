@@ -1,0 +1,63 @@
+package server
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"lifeline/server/route"
+)
+
+// sharing has a node share a table with others.
+func sharing(o *CoreOptions) {
+	o.Routes = &RouteOptions{
+		Self:  func() (route.Self, error) { return route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, nil },
+		Table: func(self route.Self) (route.Table, error) { return route.NewMemory(nil).Table(self, nil), nil },
+	}
+}
+
+// TestLoopsThatNobodyUsesDoNotHoldUpAPass: a real loop hears what is posted only once it has had a connection, and a
+// pass over the sessions that waited for it would never end.
+func TestLoopsThatNobodyUsesDoNotHoldUpAPass(t *testing.T) {
+	r := newRig(t, sharing, func(o *CoreOptions) { o.Loops = 4 })
+	for _, tt := range []struct {
+		what    string
+		prepare func()
+		want    []string
+	}{
+		{"no session", func() {}, nil},
+		{"one", func() { r.login(t, "bob", "phone") }, []string{"bob"}},
+		{"two in parts", func() { r.login(t, "cid", "phone") }, []string{"bob", "cid"}},
+	} {
+		tt.prepare()
+		var users []string
+		ids := []uint64{1<<64 - 1}
+		for cursor, ended := uint64(0), false; !ended; {
+			answered := false
+			r.core.Walk(cursor, 1, func(list []route.Session, next uint64) {
+				answered, cursor, ended = true, next, next == 0
+				for i := range list {
+					users, ids = append(users, list[i].User), append(ids, list[i].ConnID)
+				}
+			})
+			r.sh.Run()
+			if !answered {
+				t.Fatalf("%s: the walk is not answered", tt.what)
+			}
+		}
+		if !slices.Equal(users, tt.want) {
+			t.Errorf("%s: walked over %q, want %q", tt.what, users, tt.want)
+		}
+		answered := false
+		r.core.Holds(ids, func(held []bool) {
+			answered = true
+			if held[0] || slices.Contains(held[1:], false) {
+				t.Errorf("%s: holds %v of %v", tt.what, held, ids)
+			}
+		})
+		r.sh.Run()
+		if !answered {
+			t.Errorf("%s: the question is not answered", tt.what)
+		}
+	}
+}
