@@ -286,7 +286,7 @@ func (c *chat) leave(forget bool, ended chan error) {
 	}
 	c.client.Leave(reason)
 	select {
-	case <-ended:
+	case _ = <-ended:
 	case <-time.After(leaveWithin):
 	}
 }
