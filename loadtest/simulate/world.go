@@ -40,10 +40,10 @@ const (
 	freezesDaily = 0.1 // the system stops the process; its kernel still answers
 	freezeLeast  = 2 * minute
 	freezeMost   = 30 * minute
-	sessions     = 25.0 // times the app is opened
+	sessions     = 20.0 // times the app is opened
 	sessionMean  = 8 * minute
 	sessionSends = 2.0
-	pushesFront  = 0.3  // per minute of a session
+	pushesFront  = 0.15 // per minute of a session
 	pushesBack   = 40.0 // while it is awake
 	pushesNight  = 3.0
 	wakesAt      = 7 * hour
