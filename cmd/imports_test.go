@@ -60,7 +60,7 @@ var arrows = map[string]struct{ code, tests []string }{
 			"server", "server/config", "server/route", "server/route/redisroute",
 			"store", "store/commit", "store/memstore", "store/pebblestore",
 		},
-		tests: []string{"protocol", "protocol/client"},
+		tests: []string{"protocol", "protocol/client", "server/route/redistest"},
 	},
 	"cmd/lifelinectl":  {code: []string{"protocol", "protocol/client", "server/auth", "store", "store/commit", "store/pebblestore"}},
 	"cmd/lifelineload": {code: []string{"loadtest", "loadtest/simulate"}},

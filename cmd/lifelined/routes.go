@@ -15,6 +15,9 @@ import (
 	"lifeline/server/route/redisroute"
 )
 
+// lease is how long the node counts without a word from it. Tests shorten it.
+var lease = route.DefaultLease
+
 // routes returns how the node takes part in the configured online table, nil if it is alone.
 func routes(cfg config.Config) *server.RouteOptions {
 	r := cfg.Routes
@@ -23,6 +26,7 @@ func routes(cfg config.Config) *server.RouteOptions {
 	}
 	return &server.RouteOptions{
 		Addresses: cfg.Listen,
+		Lease:     lease,
 		Self:      func() (route.Self, error) { return self(cfg) },
 		Table: func(self route.Self) (route.Table, error) {
 			password, err := password(r.PasswordFile)
