@@ -40,6 +40,7 @@ func (w world) Flush(testing.TB) {
 }
 
 func TestStandalone(t *testing.T) {
+	t.Parallel()
 	s := redistest.Start(t)
 	w := world{[]*redistest.Server{s}, Options{Addrs: []string{s.Addr()}}}
 	routetest.Run(t, routetest.Harness{World: func(tb testing.TB) routetest.World {
@@ -49,6 +50,7 @@ func TestStandalone(t *testing.T) {
 }
 
 func TestCluster(t *testing.T) {
+	t.Parallel()
 	w := startCluster(t)
 	routetest.Run(t, routetest.Harness{World: func(tb testing.TB) routetest.World {
 		w.Flush(tb)

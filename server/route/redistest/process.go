@@ -189,6 +189,9 @@ func (s *Server) Do(args ...string) string {
 	return answer
 }
 
+// Try is [Server.Do] for a server that may not answer.
+func (s *Server) Try(args ...string) (string, error) { return do(s.addr, args...) }
+
 // Info returns one value of INFO.
 func (s *Server) Info(section, name string) string {
 	s.tb.Helper()

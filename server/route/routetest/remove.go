@@ -33,7 +33,8 @@ func testRemoveByIdentity(r *rig) {
 	r.has(a, "alice")
 }
 
-// interleavings is how many orders of events testInterleavings tries.
+// interleavings is how many orders of events testInterleavings tries, with clocks that differ. With clocks that agree a
+// tenth of that does.
 const interleavings = 10_000
 
 // testInterleavings lets a device connect several times to two nodes while registrations and removals arrive late, twice
@@ -43,6 +44,9 @@ func testInterleavings(r *rig) {
 	nodes := []route.Table{r.node(route.Self{Node: "a", Incarnation: 1}), r.node(route.Self{Node: "b", Incarnation: 2})}
 	rng := rand.New(rand.NewPCG(uint64(r.skew), 5))
 	scripts := make([]script, interleavings)
+	if r.skew == 0 {
+		scripts = scripts[:interleavings/10]
+	}
 	steps := 0
 	for i := range scripts {
 		scripts[i] = newScript(r, rng, fmt.Sprintf("user %d", i))
