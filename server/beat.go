@@ -81,7 +81,7 @@ func (sh *Shard) ping(s *session.Session, b []byte) {
 	}
 	changed := false
 	if sh.proven > 0 {
-		s.Line.SetLow(max(s.Line.Low(), time.Duration(sh.proven)*time.Second))
+		s.Line.SetLow(time.Duration(sh.proven) * time.Second)
 		changed = sh.grant(s)
 	}
 	heartbeat := sh.heartbeat(s)

@@ -72,7 +72,7 @@ Exit codes:
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newIdle(around), newChat(around))
+	root.AddCommand(newIdle(around), newChat(around), newSimulate(around))
 	return root
 }
 

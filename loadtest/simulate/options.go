@@ -12,6 +12,9 @@ type Options struct {
 	Days    int      // 14
 	Seeds   []uint64 // 1 to 5
 	Workers int      // phones simulated at once; one per core. The result does not depend on it
+
+	// Watch, if set, is told after each phone how many lives are done, of how many. Any goroutine calls it, one at a time.
+	Watch func(done, of int)
 }
 
 // Validate reports every fault.

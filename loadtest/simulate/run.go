@@ -28,8 +28,9 @@ func Run(o Options) (Report, error) {
 	o = o.withDefaults()
 	report := Report{Clients: o.Clients, Days: o.Days, Seeds: o.Seeds, Results: make([]Result, len(algorithms))}
 	pools := make([]gathered, len(algorithms))
+	watch := watcher(o)
 	for _, seed := range o.Seeds {
-		for i, phones := range tallies(o, seed) {
+		for i, phones := range tallies(o, seed, watch) {
 			report.Results[i].add(phones, o.Days, &pools[i])
 		}
 	}
@@ -44,8 +45,23 @@ func Run(o Options) (Report, error) {
 	return report, nil
 }
 
+// watcher counts lives for Options.Watch.
+func watcher(o Options) (lived func()) {
+	if o.Watch == nil {
+		return func() {}
+	}
+	var mu sync.Mutex
+	done := 0
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		o.Watch(done, o.Clients*len(o.Seeds))
+	}
+}
+
 // tallies lives every phone's life with every algorithm: [algorithm][phone].
-func tallies(o Options, seed uint64) [][]tally {
+func tallies(o Options, seed uint64, lived func()) [][]tally {
 	all := make([][]tally, len(algorithms))
 	for i := range all {
 		all[i] = make([]tally, o.Clients)
@@ -63,6 +79,7 @@ func tallies(o Options, seed uint64) [][]tally {
 				for i, a := range algorithms {
 					live(&w, a, rand.New(rand.NewPCG(seed, uint64(client+i*o.Clients)+1<<32)), &all[i][client])
 				}
+				lived()
 			}
 		})
 	}
