@@ -3,6 +3,7 @@ package route
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -56,7 +57,10 @@ type memoryTable struct {
 	*Memory
 	self   Self
 	clock  func() time.Time // the node's
-	closed bool             // guarded by mu
+
+	// Guarded by mu.
+	closed  bool
+	scanned []string // the users a scan walks over, as they were when it began
 }
 
 // when translates a moment of the node's clock.
@@ -213,14 +217,12 @@ func (t *memoryTable) Scan(ctx context.Context, at string) (Scanned, error) {
 		return Scanned{}, err
 	}
 	defer t.mu.Unlock()
-	s := Scanned{Now: t.now(), Size: len(t.users)}
-	var users []string
-	for user := range t.users {
-		if user > at {
-			users = append(users, user)
-		}
+	if at == "" {
+		t.scanned = slices.Sorted(maps.Keys(t.users))
 	}
-	slices.Sort(users)
+	s := Scanned{Now: t.now(), Size: len(t.users)}
+	after, _ := slices.BinarySearch(t.scanned, at+"\x00")
+	users := t.scanned[after:]
 	if len(users) > MaxBatch {
 		users = users[:MaxBatch]
 		s.Next = users[MaxBatch-1]

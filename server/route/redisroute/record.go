@@ -38,7 +38,7 @@ func hex16(n uint64) string { return fmt.Sprintf("%016x", n) }
 
 func parseHex16(s string) (uint64, error) { return strconv.ParseUint(s, 16, 64) }
 
-func flag(b bool) string {
+func bit(b bool) string {
 	if b {
 		return "1"
 	}

@@ -133,9 +133,9 @@ func (t *Table) Register(ctx context.Context, batch []route.Session) ([]route.Ou
 		func(i int, now time.Time, sent int64) *call {
 			s := &batch[i]
 			return &call{script: scriptRegister, key: routeKey(s.User), args: []any{s.Device, hex16(s.ConnID), self.Node,
-				hex16(self.Incarnation), hex16(s.Instance), hex16(s.Attempt), hex16(s.Order), flag(s.Suspect), int(s.Platform),
+				hex16(self.Incarnation), hex16(s.Instance), hex16(s.Attempt), hex16(s.Order), bit(s.Suspect), int(s.Platform),
 				now.Sub(s.Started).Milliseconds(), now.Sub(s.Seen).Milliseconds(), self.TTL.Milliseconds(),
-				sent, t.patience(), flag(self.ExclusivePlatform)}}
+				sent, t.patience(), bit(self.ExclusivePlatform)}}
 		})
 	outcomes := make([]route.Outcome, len(batch))
 	for i, o := range got {
@@ -166,7 +166,7 @@ func (t *Table) Refresh(ctx context.Context, batch []route.Session) ([]route.Fre
 		func(i int, now time.Time, sent int64) *call {
 			s := &batch[i]
 			return &call{script: scriptRefresh, key: routeKey(s.User), args: []any{s.Device, hex16(s.ConnID), self.Node,
-				hex16(self.Incarnation), flag(s.Suspect), now.Sub(s.Seen).Milliseconds(), self.TTL.Milliseconds(),
+				hex16(self.Incarnation), bit(s.Suspect), now.Sub(s.Seen).Milliseconds(), self.TTL.Milliseconds(),
 				sent, t.patience()}}
 		})
 	found := make([]route.Freshness, len(batch))
