@@ -239,6 +239,20 @@ func TestLastKnownRoutes(t *testing.T) {
 	})
 }
 
+// A node that has asked itself believes itself: what is left of a session that has ended there says nothing.
+func TestElsewhere(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		a, b := c.start("a", 1), c.start("b", 2)
+		a.Open("alice", "phone", 1, 1, 0)
+		b.Open("bob", "phone", 1, 1, 0)
+		settle()
+		f := a.Elsewhere(context.Background(), []string{"alice", "bob"})
+		if online, offline, unknown := f.Route([]string{"alice", "bob"}); fmt.Sprint(online, offline, unknown) != "[bob] [alice] []" {
+			t.Errorf("got %q, %q, %q", online, offline, unknown)
+		}
+	})
+}
+
 // With the table away, a node must not gather what it cannot write.
 func TestStormWithoutTable(t *testing.T) {
 	bubble(t, func(c *cluster) {

@@ -66,6 +66,14 @@ func (r *Registrar) Find(ctx context.Context, users []string) Found {
 	return f
 }
 
+// Elsewhere is [Registrar.Find] for a node that has asked itself first: records of its own are left out, for one that it
+// has no session for is only not removed yet.
+func (r *Registrar) Elsewhere(ctx context.Context, users []string) Found {
+	f := r.Find(ctx, users)
+	f.Records = slices.DeleteFunc(f.Records, func(rec Record) bool { return rec.Node == r.opts.Self.Node })
+	return f
+}
+
 // find adds the answer for one batch. The evidence is taken before the table is asked: what a node says afterwards
 // proves nothing of a record that was not there before.
 func (r *Registrar) find(ctx context.Context, users []string, f *Found) error {

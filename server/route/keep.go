@@ -116,8 +116,6 @@ func (r *Registrar) observe(l Leases, asked time.Time) {
 // After it everything is to be reconciled.
 func (r *Registrar) probe(ctx context.Context) {
 	r.rec.notBefore = r.now().Add(suspectPause)
-	r.carried = Generations{}
-	r.publish()
 	if _, ok := r.take(ctx); !ok {
 		return
 	}

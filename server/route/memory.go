@@ -55,8 +55,8 @@ func (m *Memory) Table(self Self, now func() time.Time) Table {
 
 type memoryTable struct {
 	*Memory
-	self   Self
-	clock  func() time.Time // the node's
+	self  Self
+	clock func() time.Time // the node's
 
 	// Guarded by mu.
 	closed  bool
