@@ -91,16 +91,17 @@ func (s *send) run(ctx context.Context, args []string) error {
 		return usage(err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- s.client.Run(context.WithoutCancel(ctx)) }()
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	go func() { ended <- s.client.Run(running) }()
 	err = s.drive(ctx, s.input(ctx, args), ended)
 	reason := protocol.ByeQuit
 	if forget {
 		reason = protocol.ByeLogout
 	}
 	s.client.Leave(reason)
-	if err == nil {
-		_ = <-ended // a logout that the server did not hear of is no failure of sending
-	}
+	stop()  // if it does not run yet
+	<-ended // within seconds; a logout that the server did not hear of is no failure of sending
 	return err
 }
 

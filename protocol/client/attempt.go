@@ -106,7 +106,7 @@ func (a *attempt) answered(c *connection, batch []protocol.Frame) outcome {
 func (a *attempt) fault(f *protocol.Connack) error {
 	switch {
 	case len(f.Epoch) != protocol.EpochBytes:
-		return errors.New("Connack has no epoch")
+		return errors.New("no epoch in Connack")
 	case f.Reset:
 		return nil
 	case f.Start != a.connect.Pos:

@@ -214,7 +214,7 @@ func (c *Client) NetworkLost() {
 
 // Leave says goodbye: what the app has handled is acknowledged, and Run returns within a few seconds. After a logout the
 // server forgets the device: it is not woken any more, and begins anew when it comes back. Run returns an error when the
-// server could not be told of a logout.
+// server could not be told of a logout. Before Run and after it there is nobody to say goodbye.
 func (c *Client) Leave(reason protocol.ByeReason) {
 	c.post(func(l *loop) { l.leave(time.Now(), reason) })
 }

@@ -81,6 +81,21 @@ func TestLogout(t *testing.T) {
 	})
 }
 
+// The context ends right behind a logout: it is a logout.
+func TestLogoutWinsOverTheEndOfTheContext(t *testing.T) {
+	for range 20 { // the runtime chooses by chance between two things that are ready
+		play(t, nil, func(t *testing.T, w *world) {
+			l := w.at(0)
+			l.begin(0)
+			w.c.Leave(protocol.ByeLogout)
+			w.stop()
+			if f := expect[*protocol.Bye](l); f.Reason != protocol.ByeLogout {
+				t.Errorf("the client sent %s", f.AppendText(nil))
+			}
+		})
+	}
+}
+
 func TestLogoutThatTheServerDoesNotHear(t *testing.T) {
 	for name, lose := range map[string]func(*line){"drop": (*line).drop, "silence": func(*line) {}} {
 		t.Run(name, func(t *testing.T) {

@@ -85,11 +85,10 @@ func (l *loop) run(ctx context.Context) error {
 		select {
 		case <-asked:
 			asked = nil
+			l.readMail() // a Leave that came before says more
 			l.leave(time.Now(), protocol.ByeQuit)
 		case <-l.c.wake:
-			for _, f := range l.c.takeMail() {
-				f(l)
-			}
+			l.readMail()
 		case batch, ok := <-l.frames():
 			if ok {
 				l.received(time.Now(), batch)
@@ -101,6 +100,12 @@ func (l *loop) run(ctx context.Context) error {
 		l.tick(time.Now())
 	}
 	return l.failure
+}
+
+func (l *loop) readMail() {
+	for _, f := range l.c.takeMail() {
+		f(l)
+	}
 }
 
 // frames is what to read, nothing while there is no session.

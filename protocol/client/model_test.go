@@ -204,7 +204,7 @@ func (l *modelLine) store(f *protocol.Send) *protocol.Sendack {
 // An hour on a bad network, then a good one: every message was handled once and in order, every message sent was stored
 // once and in order, whatever broke in between.
 func TestNothingIsLostOnABadNetwork(t *testing.T) {
-	for seed := range uint64(20) {
+	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { badNetwork(t, seed) })
 		})
