@@ -100,8 +100,8 @@ func (s *send) run(ctx context.Context, args []string) error {
 		reason = protocol.ByeLogout
 	}
 	s.client.Leave(reason)
-	stop()  // if it does not run yet
-	<-ended // within seconds; a logout that the server did not hear of is no failure of sending
+	stop()      // if it does not run yet
+	_ = <-ended // within seconds; a logout that the server did not hear of is no failure of sending
 	return err
 }
 
