@@ -14,13 +14,15 @@ import (
 // goroutine; another one only waits for the engine.
 type committer struct {
 	// Set at construction.
-	engine  store.Engine
-	sink    store.Sink
-	clock   func() time.Time
-	observe func(Batch)
-	queue   *queue
-	cursors *cursors
-	owing   *owing
+	engine    store.Engine
+	sink      store.Sink
+	clock     func() time.Time
+	observe   func(Batch)
+	queue     *queue
+	cursors   *cursors
+	owing     *owing
+	atOnce    int // entries that are written with what they tell of; more are owed
+	chunkSize int // entries that an obligation puts into one batch
 
 	conversations *heads[talk]
 	inboxes       *heads[inbox]

@@ -38,7 +38,8 @@ func (c *conversation) parse(value []byte) error {
 	return f.end()
 }
 
-// mustOwe reports whether a message's entries become an obligation: too many for one batch, or behind others.
-func (c *conversation) mustOwe() bool {
-	return c.open() > 0 || c.members > maxAtOnce || c.rows > maxRowsAtOnce
+// mustOwe reports whether a message's entries become an obligation: behind others, or of more than atOnce members, or of
+// a group with so many former members that finding the present ones takes long.
+func (c *conversation) mustOwe(atOnce int) bool {
+	return c.open() > 0 || c.members > uint64(atOnce) || c.rows > maxRowsAtOnce
 }

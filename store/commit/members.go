@@ -116,10 +116,10 @@ func (c *committer) announce(m *store.Members, conv *head[talk], changes []chang
 		}
 	}
 	e := entry{kind: store.KindConversation, conversation: conv.name, seq: seq, member: member, time: c.batch.now}
-	if conv.value.open() == 0 && len(users) <= maxAtOnce {
+	if conv.value.open() == 0 && len(users) <= c.atOnce {
 		return c.deliverMembership(&e, users, m.Origin)
 	}
-	for part := range slices.Chunk(users, maxChunk) {
+	for part := range slices.Chunk(users, c.chunkSize) {
 		c.owe(conv, &obligation{kind: store.KindConversation, seq: seq, member: member, users: part}, m.Origin)
 	}
 	return nil

@@ -39,6 +39,15 @@ func ReadMeta(engine store.Engine) (m Meta, ok bool, err error) {
 	return m, false, err
 }
 
+// mustReadMeta is ReadMeta of a store that exists.
+func mustReadMeta(engine store.Engine) (Meta, error) {
+	m, ok, err := ReadMeta(engine)
+	if err == nil && !ok {
+		err = errors.New("no store is here: its own record is missing")
+	}
+	return m, err
+}
+
 // WriteMeta is durable when it returns nil.
 func WriteMeta(engine store.Engine, m Meta) error {
 	op := store.Op{Key: metaKey(), Value: m.append(nil)}

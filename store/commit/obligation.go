@@ -16,7 +16,7 @@ type obligation struct {
 	began    bool     // KindMessage: the sender has its entry
 	last     string   // KindMessage: the last row that was looked at
 	member   bool     // KindConversation
-	users    []string // KindConversation: whom it concerns, at most maxChunk
+	users    []string // KindConversation: whom it concerns, at most one chunk
 }
 
 func (o *obligation) append(dst []byte) []byte {

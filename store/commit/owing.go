@@ -15,8 +15,7 @@ const (
 
 // Sizes of what is paid. A batch goes on with chunks until it has paid so many entries.
 const (
-	maxChunk     = 500  // entries of one obligation in one batch
-	maxChunkRows = 4000 // rows that are looked at to find them
+	maxChunkRows = 4000 // looked at for one chunk
 	paidBusy     = 500  // per batch while commands wait
 	paidIdle     = 2000
 )
@@ -143,7 +142,7 @@ func (c *committer) pay() error {
 	return nil
 }
 
-// chunk pays up to maxChunk entries of the conversation's first obligation, and returns how many.
+// chunk pays the next entries of the conversation's first obligation, and returns how many.
 func (c *committer) chunk(conv *head[talk], d *debt) (entries int, err error) {
 	index := conv.value.done + 1
 	o, err := c.obligation(conv, index)
@@ -209,7 +208,7 @@ func (c *committer) messageChunk(conv *head[talk], o *obligation, from store.Ori
 	whole = true
 	looked := 0
 	err = c.rows(conv, o.last, func(user []byte, row spans) (bool, error) {
-		if len(c.members) == maxChunk || looked == maxChunkRows {
+		if len(c.members) == c.chunkSize || looked == maxChunkRows {
 			whole = false
 			return false, nil
 		}

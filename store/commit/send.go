@@ -2,12 +2,7 @@ package commit
 
 import "lifeline/store"
 
-// A group with more members than maxAtOnce, or with so many former ones that finding the present takes long, is paid in
-// chunks.
-const (
-	maxAtOnce     = 200
-	maxRowsAtOnce = 1000
-)
+const maxRowsAtOnce = 1000 // of a group whose message enters its inboxes at once
 
 // separator stands between the users in a direct conversation's name.
 const separator = 0x1f
@@ -44,7 +39,7 @@ func (c *committer) send(s *store.Send) error {
 		return nil
 	}
 
-	owe := s.ToGroup != "" && conv.value.mustOwe()
+	owe := s.ToGroup != "" && conv.value.mustOwe(c.atOnce)
 	member, err := c.recipients(s, conv, owe)
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ type Options struct {
 	Now           func() time.Time // times of messages, expiry of client ids; if nil, time.Now
 	QueueCommands int              // commands that may wait; if zero, 4096
 	QueueBytes    int              // bytes of them; if zero, 32 MiB
+	AtOnce        int              // entries written together with their message; if zero, 200. More are owed
+	Chunk         int              // entries that are paid together; if zero, 500
 	Heads         int              // cached heads of conversations, and as many of inboxes; if zero, 65,536
 	Full          func() bool      // asked at each Submit whether the disk is too full for it; if nil, it never is
 	Observe       func(Batch)      // on the committer's goroutine, after each batch
@@ -58,10 +60,7 @@ var _ store.Store = (*Store)(nil)
 // Open starts a store over an engine that [WriteMeta] has written to, and which it closes when it is closed. It reads
 // what the engine owes to inboxes and nothing else.
 func Open(engine store.Engine, o Options) (*Store, error) {
-	meta, ok, err := ReadMeta(engine)
-	if err == nil && !ok {
-		err = errors.New("the store's own record is missing")
-	}
+	meta, err := mustReadMeta(engine)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +71,7 @@ func Open(engine store.Engine, o Options) (*Store, error) {
 		owed: newOwing(), stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	c := &committer{
-		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: s.cursors, owing: s.owed,
+		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: s.cursors, owing: s.owed, atOnce: o.AtOnce, chunkSize: o.Chunk,
 		inboxes: newHeads[inbox](o.Heads, nil), batch: newBatch(),
 		commits: make(chan *batch, 1), results: make(chan error, 1),
 	}
@@ -101,6 +100,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.QueueBytes == 0 {
 		o.QueueBytes = 32 << 20
+	}
+	if o.AtOnce == 0 {
+		o.AtOnce = 200
+	}
+	if o.Chunk == 0 {
+		o.Chunk = 500
 	}
 	if o.Heads == 0 {
 		o.Heads = 65536

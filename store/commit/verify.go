@@ -17,8 +17,8 @@ type Census struct {
 // with the store, but for the conversations that one user has. An error means that it could not go on.
 func Verify(engine store.Engine, now time.Time, report func(fault string)) (Census, error) {
 	v := &verifier{engine: engine, now: now.UnixMilli(), report: report, known: map[string]*ledger{}}
-	if _, ok, err := ReadMeta(engine); err != nil || !ok {
-		return v.census, fmt.Errorf("no store is here: %w", err)
+	if _, err := mustReadMeta(engine); err != nil {
+		return v.census, err
 	}
 	for p := range uint8(store.Partitions) {
 		if err := v.partition(p); err != nil {
@@ -192,7 +192,7 @@ func (v *verifier) get(key []byte, parse func([]byte) error) (found bool, err er
 	return found, err
 }
 
-// exists reports a key that must be there.
+// mustExist reports a key that must be there.
 func (v *verifier) mustExist(key []byte) error {
 	found, err := v.get(key, func([]byte) error { return nil })
 	if err == nil && !found {

@@ -176,7 +176,7 @@ func (v *verifier) obligation(index uint64, value []byte) error {
 	if err := o.parse(value); err != nil {
 		return err
 	}
-	if o.seq > l.seq+1 || o.kind == store.KindMessage && (o.seq == 0 || o.seq > l.seq) || len(o.users) > maxChunk {
+	if o.seq > l.seq+1 || o.kind == store.KindMessage && (o.seq == 0 || o.seq > l.seq) {
 		v.fault("%q owes %+v, and its head is %d", v.owner, o, l.seq)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"lifeline/store/commit"
@@ -35,8 +34,11 @@ func (t Tool) Verify(report func(fault string)) (census commit.Census, err error
 func (t Tool) NewEpoch() error {
 	return t.with(false, func(d *directory, e *engine) error {
 		meta, ok, err := commit.ReadMeta(e)
-		if err != nil || !ok {
-			return errors.Join(err, errors.New("no store is here"))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errors.New("no store is here")
 		}
 		beside, err := d.readBeside()
 		if err != nil {
@@ -81,9 +83,6 @@ func (t Tool) copy(from, to string) error {
 		return err
 	}
 	defer in.Close()
-	if info, err := in.Stat(); err != nil || info.IsDir() {
-		return errors.Join(err, errors.New("a backup has no directories in it"))
-	}
 	out, err := t.FS.Create(to, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
@@ -129,5 +128,3 @@ func (t Tool) with(readOnly bool, do func(*directory, *engine) error) (err error
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return do(d, e)
 }
-
-var _ pebble.Logger = (*logger)(nil)
