@@ -116,6 +116,23 @@ func TestRemovalsAreRetried(t *testing.T) {
 	})
 }
 
+// A call that failed in the middle of a batch must not swallow the rest of it; no pass makes up for it here.
+func TestRestOfABatchIsKept(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		a := c.start("a", 1, func(o *route.Options) { o.ReconcileEvery = 1000 * time.Hour })
+		gone := a.Open("gone", "phone", 1, 1, 0)
+		settle()
+		a.Dead(true)
+		a.Open("new", "phone", 1, 1, 0)
+		a.Close(gone)
+		pass(time.Millisecond)
+		c.is(a, route.Suspect)
+		a.Dead(false)
+		settle()
+		c.has("new/phone=a.1/2")
+	})
+}
+
 // One of a user's two sessions moves while the table is away, so that its node does not hear of it; then the table is
 // emptied. What is registered anew must not displace the newer session, whichever node comes first.
 func TestEmptied(t *testing.T) {

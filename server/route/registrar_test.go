@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lifeline/server/route"
@@ -126,6 +127,65 @@ func (deafTable) Notices(ctx context.Context, ready func(), _ func(route.Notice)
 	ready()
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+// cutTable is a table whose line for notices can be cut.
+type cutTable struct {
+	route.Table
+	cut chan struct{}
+}
+
+func (t cutTable) Notices(ctx context.Context, ready func(), f func(route.Notice)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-t.cut:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return t.Table.Notices(ctx, ready, f)
+}
+
+// What was said while the line for notices was broken is looked for when it is made again.
+func TestBrokenLineOfNotices(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		cut := make(chan struct{})
+		a := c.start("a", 1, func(o *route.Options) { o.Table = cutTable{o.Table, cut} })
+		b := c.start("b", 2)
+		first := a.Open("alice", "phone", 1, 1, 0)
+		settle()
+		cut <- struct{}{}
+		pass(time.Millisecond)
+		b.Open("alice", "phone", 2, 1, 0)
+		pass(time.Millisecond)
+		if a.Lost(first) != 0 {
+			t.Error("the word was heard on a broken line")
+		}
+		pass(5 * time.Second)
+		if v := a.Lost(first); v != route.Displaced {
+			t.Errorf("the loser has lost by %d", v)
+		}
+		c.is(a, route.Healthy)
+	})
+}
+
+// A node that started a moment ago, and one that started anew, are known when their first users are looked up.
+func TestNewNodeIsKnownAtOnce(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		a := c.start("a", 1)
+		settle()
+		b := c.start("b", 2)
+		b.Open("bob", "phone", 1, 1, 0)
+		synctest.Wait()
+		c.says(a, "bob: online")
+		c.kill(b)
+		b = c.start("b", 3)
+		b.Open("bob", "phone", 1, 2, 0)
+		synctest.Wait()
+		c.says(a, "bob: online")
+	})
 }
 
 func TestKilledNode(t *testing.T) {
