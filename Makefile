@@ -12,10 +12,10 @@ BENCH    ?= .
 COUNT    ?= 10
 FUZZTIME ?= 30s
 
-.PHONY: help run build test check format vet lint race fuzz bench vuln clean services
+.PHONY: help run build test test-net check format vet lint race fuzz bench vuln clean services networks
 
 help: ## say what each target does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## start a server for this machine; make run ARGS="--log-level debug"
 	./bin/lifelined $(ARGS)
@@ -27,6 +27,21 @@ build: ## build every command into bin/
 test: services ## run every test, fuzz seeds and vectors included; installs redis-server if there is none
 	$(GO) test $(PKG)
 
+# The namespaces are the test's own, so no rights are needed but those to install what it calls.
+test-net: export PATH := $(PATH):/usr/sbin:/sbin
+test-net: networks ## try server and client on real networks: NAT, loss, pulled cables; installs nftables if there is none
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	$(GO) test -c -tags nettest -o "$$dir/nettest" ./cmd/lifelined && \
+	LIFELINED_NETTEST=1 unshare -Urnm "$$dir/nettest" -test.run '^TestNet$$' -test.parallel 32 -test.timeout 170s
+
+networks:
+	@command -v nft >/dev/null && command -v ip >/dev/null && exit; \
+	root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+	command -v apt-get >/dev/null || { echo "the test needs nft and ip, and there is no apt-get to install them"; exit 1; }; \
+	echo "installing nftables and iproute2, which make the test's networks"; \
+	$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60 update && \
+	$$root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=60 install -y --no-install-recommends nftables iproute2
+
 check: format vet lint test race ## everything a change must pass
 
 format:
@@ -34,10 +49,10 @@ format:
 	if [ -n "$$changed" ]; then echo "gofmt would change:"; echo "$$changed"; exit 1; fi
 
 vet:
-	$(GO) vet $(PKG)
+	$(GO) vet -tags nettest $(PKG)
 
 lint:
-	$(GO) run $(LINT) run $(PKG)
+	$(GO) run $(LINT) run --build-tags nettest $(PKG)
 
 race: services
 	$(GO) test -race $(PKG)
