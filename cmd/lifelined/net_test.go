@@ -64,6 +64,7 @@ var trials = []trial{
 	{"cable out until Suspect", stable, pullUntil("suspect"), false, true, leftBehind},
 	{"cable out until Closed", stable, pullUntil("silent"), false, true, silent},
 	{"phone frozen until Suspect", stable, freezeUntil("suspect"), true, true, nil},
+	{"phone frozen until Closed", stable, freezeUntil("silent"), false, true, silent},
 }
 
 // oneGap has the client's next Ping meet a router without a mapping.
