@@ -105,10 +105,10 @@ func (s *Server) start(args []string) {
 	if err := s.cmd.Start(); err != nil {
 		s.tb.Fatal(err)
 	}
-	ended := make(chan struct{})
+	cmd, ended := s.cmd, make(chan struct{})
 	s.ended = ended
 	go func() {
-		_ = s.cmd.Wait()
+		_ = cmd.Wait()
 		close(ended)
 	}()
 	s.tb.Cleanup(func() {
