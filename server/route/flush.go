@@ -19,7 +19,7 @@ func (r *Registrar) flush(ctx context.Context, _ time.Time) bool {
 		if len(parts[o]) == 0 {
 			continue
 		}
-		if !r.breaker.Usable() {
+		if !r.ready() {
 			r.again(parts[o])
 			continue
 		}
@@ -60,13 +60,14 @@ func (r *Registrar) register(ctx context.Context, batch []*work) error {
 			r.pending.put(w)
 			continue
 		}
-		r.counters.Registered.Add(1)
-		if w.repair && o != Kept {
-			r.counters.Repaired.Add(1)
-		}
 		if v := o.Refused(); v != 0 {
 			r.counters.Displaced.Add(1)
 			r.host.Displaced(w.session.ConnID, v)
+			continue
+		}
+		r.counters.Registered.Add(1)
+		if w.repair && o != Kept {
+			r.counters.Repaired.Add(1)
 		}
 	}
 	return err

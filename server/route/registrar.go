@@ -75,7 +75,7 @@ type Registrar struct {
 	// Owned by Run.
 	breaker     Breaker
 	pending     pending
-	carried     Generations // in the lease
+	carried     Generations // in the lease; none unless the table is trusted
 	connections uint64
 	leased      bool // the lease was ours at some time
 	fatal       error
@@ -202,9 +202,10 @@ func (r *Registrar) Run(ctx context.Context) error {
 	listening.Go(func() { r.listen(ctx) })
 	defer listening.Wait()
 	defer cancel()
+	calls := context.WithoutCancel(ctx) // they take a bounded time, and one that is broken off may have been applied
 	for ctx.Err() == nil {
 		r.absorb()
-		if busy := r.turn(ctx); r.fatal != nil {
+		if busy := r.turn(calls); r.fatal != nil {
 			return r.fatal
 		} else if !busy {
 			r.wait(ctx)
@@ -226,10 +227,14 @@ func (r *Registrar) goodbye() error {
 	return nil
 }
 
-// turn does a bounded piece of everything that is due and reports whether there was anything.
+// ready reports whether the table is used: a probe has gone through since the last failure or doubt.
+func (r *Registrar) ready() bool { return r.breaker.Usable() && r.rec.started }
+
+// turn does a bounded piece of everything that is due and reports whether there was anything. What one step finds out may
+// end the turn: nothing is written, and least of all a lease, on what was true before.
 func (r *Registrar) turn(ctx context.Context) (busy bool) {
 	now := r.now()
-	if !r.breaker.Usable() || !r.rec.started && !r.breaker.Trusted() {
+	if !r.ready() {
 		if now.Before(r.probeAt()) {
 			return false
 		}
@@ -237,7 +242,7 @@ func (r *Registrar) turn(ctx context.Context) (busy bool) {
 		return true
 	}
 	for _, step := range []func(context.Context, time.Time) bool{r.keep, r.flush, r.bury, r.reconcileStep, r.scanStep} {
-		if !r.breaker.Usable() || ctx.Err() != nil {
+		if !r.ready() {
 			return true
 		}
 		busy = step(ctx, now) || busy
@@ -255,7 +260,7 @@ func (r *Registrar) probeAt() time.Time {
 // wait sleeps until something is due or has come.
 func (r *Registrar) wait(ctx context.Context) {
 	until := r.probeAt()
-	if r.breaker.Usable() && (r.rec.started || r.breaker.Trusted()) {
+	if r.ready() {
 		until = r.pollAt
 		for _, at := range []time.Time{r.renewAt, r.rec.due(r), r.scanDue()} {
 			if at.Before(until) {
