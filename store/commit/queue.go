@@ -30,18 +30,36 @@ func newQueue(maxCommands, maxBytes int) *queue {
 	return &queue{maxCommands: maxCommands, maxBytes: maxBytes, wake: make(chan struct{}, 1), many: make(chan struct{}, 1)}
 }
 
-// push is refused with Busy when the queue is full; a command always fits into an empty one. The store's own work is
-// never refused with Busy: there is at most one of a kind.
-func (q *queue) push(command any, bytes int, own bool) store.Refusal {
+// push is refused with Closed, with the refusal that it is told unless that is None, or with Busy when the queue is full;
+// a command always fits into an empty one.
+func (q *queue) push(command any, bytes int, refusal store.Refusal) store.Refusal {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return store.Closed
+	case refusal != store.None:
+		return refusal
+	case q.commands >= q.maxCommands || q.bytes+bytes > q.maxBytes && q.commands > 0:
+		return store.Busy
+	}
+	q.add(command, bytes)
+	return store.None
+}
+
+// pushOwn takes the store's own work, of which there is never much, even when the queue is full.
+func (q *queue) pushOwn(step any) store.Refusal {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return store.Closed
 	}
-	full := q.commands >= q.maxCommands || q.bytes+bytes > q.maxBytes && q.commands > 0
-	if full && !own {
-		return store.Busy
-	}
+	q.add(step, 0)
+	return store.None
+}
+
+// add is called with mu held.
+func (q *queue) add(command any, bytes int) {
 	q.waiting = append(q.waiting, command)
 	q.commands++
 	q.bytes += bytes
@@ -51,7 +69,6 @@ func (q *queue) push(command any, bytes int, own bool) store.Refusal {
 	case manyWaiting:
 		poke(q.many)
 	}
-	return store.None
 }
 
 // take swaps what waits for an empty slice.

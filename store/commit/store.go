@@ -139,22 +139,27 @@ func (s *Store) Epoch() store.Epoch { return s.epoch }
 
 // Submit queues a command or refuses it.
 func (s *Store) Submit(command store.Command) store.Refusal {
+	refusal := store.None
 	switch c := command.(type) {
 	case *store.Send:
-		if c.ToGroup != "" && s.owed.total.Load() >= maxOwed {
-			return store.Busy
-		}
+		refusal = s.refusal(c.ToGroup != "")
 	case *store.Members:
-		if s.owed.total.Load() >= maxOwed {
-			return store.Busy
-		}
+		refusal = s.refusal(true)
 	case *store.Forget:
-		return s.cursors.forget(device{c.User, c.Device}, func() store.Refusal { return s.queue.push(c, size(c), false) })
+		return s.cursors.forget(device{c.User, c.Device}, func() store.Refusal { return s.queue.push(c, size(c), refusal) })
 	}
-	if s.full() {
+	return s.queue.push(command, size(command), refusal)
+}
+
+// refusal is what a command that fills the disk is refused with.
+func (s *Store) refusal(group bool) store.Refusal {
+	switch {
+	case s.full():
 		return store.StorageFull
+	case group && s.owed.total.Load() >= maxOwed:
+		return store.Busy
 	}
-	return s.queue.push(command, size(command), false)
+	return store.None
 }
 
 // size is what a command counts in the queue, in bytes.
@@ -214,7 +219,7 @@ func (s *Store) trim(t trim) error {
 
 // do has the committer take a step of the store's own work.
 func (s *Store) do(step any, done <-chan struct{}) error {
-	if r := s.queue.push(step, 0, true); r != store.None {
+	if r := s.queue.pushOwn(step); r != store.None {
 		return fmt.Errorf("the store is %v", r)
 	}
 	select {

@@ -102,6 +102,9 @@ func openPebble(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 			panic(p)
 		}
 	}()
+	if err := refuseDamage(p.FS, dir); err != nil {
+		return nil, err
+	}
 	return pebble.Open(dir, p)
 }
 

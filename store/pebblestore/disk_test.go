@@ -1,0 +1,124 @@
+package pebblestore
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"lifeline/store"
+	"lifeline/store/storetest"
+)
+
+func usage(free uint64) vfs.DiskUsage {
+	const total = 100 << 30
+	return vfs.DiskUsage{AvailBytes: free, TotalBytes: total, UsedBytes: total - free}
+}
+
+// Below the floor what fills the disk is refused before it is queued; all else goes on; it ends by itself.
+func TestDiskFloor(t *testing.T) {
+	fs := vfs.NewMem()
+	options := testOptions(t, fs)
+	var log bytes.Buffer
+	options.FloorBytes, options.FloorPercent = 2<<30, 5 // of 100 GiB: 5 GiB count
+	options.Log = slog.New(slog.NewTextHandler(&log, nil))
+	fs.TestingSetDiskUsage(usage(6 << 30))
+	s, err := Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Call(s, directSend(0))
+	for _, test := range []struct {
+		free uint64
+		want store.Refusal
+	}{
+		{5<<30 - 1, store.StorageFull},
+		{5 << 30, store.StorageFull}, // a sixteenth more is asked for before it is taken back
+		{5<<30 + 5<<30/16, store.None},
+		{5 << 30, store.None},
+		{1 << 30, store.StorageFull},
+		{60 << 30, store.None},
+	} {
+		fs.TestingSetDiskUsage(usage(test.free))
+		s.disk.look()
+		if a := storetest.Call(s, directSend(0)); a.Refusal != test.want {
+			t.Errorf("with %d MiB free: a send %v", test.free>>20, a.Refusal)
+		}
+		if a := storetest.Call(s, &store.Members{Group: "tram", Version: test.free}); a.Refusal == store.StorageFull != (test.want == store.StorageFull) {
+			t.Errorf("with %d MiB free: members %v", test.free>>20, a.Refusal)
+		}
+		if a := storetest.Call(s, &store.Forget{User: "bob", Device: "tablet"}); a.Refusal != store.None {
+			t.Errorf("with %d MiB free: a forget %v", test.free>>20, a.Refusal)
+		}
+		s.Ack(store.Ack{User: "bob", Device: "phone", Pos: 1, HasPos: true})
+		if start, err := s.Start("bob", "phone"); err != nil || start.Cursor != 1 {
+			t.Errorf("with %d MiB free: %+v, %v", test.free>>20, start, err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if full := strings.Count(log.String(), "nearly full"); full != 2 {
+		t.Errorf("it was said %d times that the disk is nearly full:\n%s", full, &log)
+	}
+}
+
+// small is a disk on which writes fail while only the ballast could make room.
+type small struct {
+	vfs.FS
+	full    atomic.Bool
+	ballast string
+}
+
+func (s *small) MaybeError(op errorfs.Op) error {
+	switch {
+	case op.Kind == errorfs.OpRemove && strings.HasSuffix(op.Path, s.ballast):
+		s.full.Store(false)
+	case s.full.Load() && op.Kind == errorfs.OpFileWrite:
+		return syscall.ENOSPC
+	}
+	return nil
+}
+
+func (s *small) String() string { return "small" }
+
+// A disk that is full all the same costs the ballast and no message; sends are refused until there is space.
+func TestBallast(t *testing.T) {
+	fs := vfs.NewMem()
+	fs.TestingSetDiskUsage(usage(50 << 30))
+	disk := &small{ballast: ballastName}
+	options := testOptions(t, errorfs.Wrap(fs, disk))
+	options.BallastBytes = 1 << 20
+	s, err := Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fs.Stat("data/store/" + ballastName); err != nil {
+		t.Fatalf("no ballast: %v", err)
+	}
+	disk.full.Store(true)
+	if a := storetest.Call(s, directSend(0)); a.Refusal != store.None {
+		t.Errorf("the send that found the disk full: %v", a.Refusal)
+	}
+	if _, err := fs.Stat("data/store/" + ballastName); err == nil {
+		t.Error("the ballast was kept")
+	}
+	if a := storetest.Call(s, directSend(1)); a.Refusal != store.StorageFull {
+		t.Errorf("the send after that: %v", a.Refusal)
+	}
+	s.disk.look()
+	if a := storetest.Call(s, directSend(1)); a.Refusal != store.None {
+		t.Errorf("with space again: %v", a.Refusal)
+	}
+	if _, err := fs.Stat("data/store/" + ballastName); err != nil {
+		t.Errorf("no new ballast: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
