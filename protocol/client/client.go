@@ -198,7 +198,7 @@ func (c *Client) SetActivity(a protocol.Activity) {
 }
 
 // NetworkChanged tells that the device has a network, and that it is another one than before or was away. The client
-// reconnects at once, at most every 5 s.
+// reconnects at once, at most every 5 s. Options.Network says what n holds.
 func (c *Client) NetworkChanged(n protocol.Network) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

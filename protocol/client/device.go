@@ -33,6 +33,7 @@ func (l *loop) setActivity(now time.Time, a protocol.Activity) {
 }
 
 func (l *loop) sendState(now time.Time) {
+	l.asking(now)
 	l.send(now, &protocol.State{Activity: l.activity})
 	l.session.heartbeat.ask(now)
 }
@@ -40,6 +41,7 @@ func (l *loop) sendState(now time.Time) {
 // networkChanged leaves a connection that belongs to another network, and tries at once.
 func (l *loop) networkChanged(now time.Time, n protocol.Network) {
 	l.network, l.lost = n, false
+	l.joined(now)
 	if l.session != nil {
 		l.abandon(now, SceneNetwork, errNetwork)
 		return
@@ -55,6 +57,7 @@ func (l *loop) networkChanged(now time.Time, n protocol.Network) {
 
 func (l *loop) networkLost(time.Time) {
 	l.lost = true
+	l.prober.Frame() // a trial would tell of the lost coverage
 	if l.session == nil && l.attempt == nil {
 		l.report(Status{State: Waiting, Cause: l.cause})
 	}

@@ -1,6 +1,10 @@
 package client
 
-import "time"
+import (
+	"time"
+
+	"lifeline/protocol"
+)
 
 // The rules of waiting for a Pong.
 const (
@@ -21,12 +25,14 @@ const (
 )
 
 // heartbeat pings after a silence of its own and gives up on a line that does not answer. It obeys the interval that the
-// server grants. It is a value with no clock of its own.
+// server grants, as far as the network bears it. It is a value with no clock of its own.
 type heartbeat struct {
 	random func() float64
+	prober *Prober
 
-	interval time.Duration
-	lead     time.Duration // how much of the interval passes before the ping: drawn once per ping
+	interval time.Duration // granted
+	limit    time.Duration // of the silence that may be asked for, 0 = none
+	lead     float64       // how much of the silence passes before the ping: drawn once per ping
 	quiet    time.Time     // since when nothing was sent
 	owed     int           // Pongs
 	asked    time.Time     // when the first of them was asked for
@@ -38,24 +44,25 @@ type heartbeat struct {
 
 // start begins with a connection. The first ping comes at a random point of the whole interval, so that a storm of
 // log-ins does not become a storm of pings.
-func (h *heartbeat) start(now time.Time, interval time.Duration) {
-	h.granted(interval)
+func (h *heartbeat) start(now time.Time, f *protocol.Heartbeat) {
+	h.take(f)
 	h.quiet = now
-	h.lead = time.Duration(h.random() * float64(h.interval))
+	h.lead = h.random()
 }
 
-// granted takes the interval that a Connack or a Pong carries.
-func (h *heartbeat) granted(interval time.Duration) {
-	if interval <= 0 {
-		interval = unknownBeat
+// take takes what a Connack or a Pong grants.
+func (h *heartbeat) take(f *protocol.Heartbeat) {
+	h.interval = time.Duration(f.IntervalS) * time.Second
+	if h.interval == 0 {
+		h.interval = unknownBeat
 	}
-	h.interval = interval
+	h.limit = time.Duration(f.EchoLimitS) * time.Second
 	h.draw()
 }
 
 // draw puts the next ping at a random point in [0.9, 1] of the interval.
 func (h *heartbeat) draw() {
-	h.lead = time.Duration((0.9 + 0.1*h.random()) * float64(h.interval))
+	h.lead = 0.9 + 0.1*h.random()
 }
 
 // sent notes that a frame was sent, or that one came which will be acknowledged.
@@ -98,7 +105,10 @@ func (h *heartbeat) due() time.Time {
 	if h.owed > 0 {
 		return h.deadline
 	}
-	return h.quiet.Add(h.lead)
+	if at := h.prober.Due(); !at.IsZero() {
+		return at
+	}
+	return h.quiet.Add(time.Duration(h.lead * float64(h.prober.Interval(h.interval))))
 }
 
 // check says what to do now. heard is when bytes last came: a line that is busy with a large frame is not dead, so the

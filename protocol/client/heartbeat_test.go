@@ -3,17 +3,27 @@ package client
 import (
 	"testing"
 	"time"
+
+	"lifeline/protocol"
 )
 
 const minute = time.Minute
+
+func newHeartbeat(random float64) heartbeat {
+	return heartbeat{random: always(random), prober: NewProber(ProberState{}, always(random))}
+}
+
+func granting(interval time.Duration) *protocol.Heartbeat {
+	return &protocol.Heartbeat{IntervalS: uint32(interval / time.Second)}
+}
 
 func TestPingComesInTheLastTenthOfTheSilence(t *testing.T) {
 	for _, tt := range []struct {
 		random float64
 		want   time.Duration
 	}{{0, 54 * time.Second}, {0.5, 57 * time.Second}, {1, 60 * time.Second}} {
-		h := heartbeat{random: always(tt.random)}
-		h.start(epochTime, minute)
+		h := newHeartbeat(tt.random)
+		h.start(epochTime, granting(minute))
 		h.ask(epochTime)
 		h.pong(epochTime)
 		if got := h.due().Sub(epochTime); got != tt.want {
@@ -27,8 +37,8 @@ func TestFirstPingIsSpreadOverTheInterval(t *testing.T) {
 		random float64
 		want   time.Duration
 	}{{0, 0}, {0.25, 15 * time.Second}, {1, 60 * time.Second}} {
-		h := heartbeat{random: always(tt.random)}
-		h.start(epochTime, minute)
+		h := newHeartbeat(tt.random)
+		h.start(epochTime, granting(minute))
 		if got := h.due().Sub(epochTime); got != tt.want {
 			t.Errorf("random %v: first ping after %v, want %v", tt.random, got, tt.want)
 		}
@@ -36,8 +46,8 @@ func TestFirstPingIsSpreadOverTheInterval(t *testing.T) {
 }
 
 func TestFramesSentPutThePingOff(t *testing.T) {
-	h := heartbeat{random: always(1)}
-	h.start(epochTime, minute)
+	h := newHeartbeat(1)
+	h.start(epochTime, granting(minute))
 	later := epochTime.Add(40 * time.Second)
 	h.sent(later)
 	if got := h.due(); !got.Equal(later.Add(minute)) {
@@ -49,13 +59,13 @@ func TestFramesSentPutThePingOff(t *testing.T) {
 }
 
 func TestGrantIsObeyed(t *testing.T) {
-	h := heartbeat{random: always(1)}
-	h.start(epochTime, minute)
-	h.granted(4 * minute)
+	h := newHeartbeat(1)
+	h.start(epochTime, granting(minute))
+	h.take(granting(4 * minute))
 	if got := h.due().Sub(epochTime); got != 4*minute {
 		t.Errorf("ping after %v, want 4 minutes", got)
 	}
-	h.granted(0)
+	h.take(granting(0))
 	if got := h.due().Sub(epochTime); got != unknownBeat {
 		t.Errorf("ping after %v, want %v", got, unknownBeat)
 	}
@@ -78,8 +88,8 @@ func TestPongTimeout(t *testing.T) {
 
 // The script of a line that dies: a ping, 5 s, one more, 7 s, the end.
 func TestSilentLineIsGivenUp(t *testing.T) {
-	h := heartbeat{random: always(1)}
-	h.start(epochTime, minute)
+	h := newHeartbeat(1)
+	h.start(epochTime, granting(minute))
 	at := func(s int) time.Time { return epochTime.Add(time.Duration(s) * time.Second) }
 	for _, step := range []struct {
 		at   int
@@ -99,8 +109,8 @@ func TestSilentLineIsGivenUp(t *testing.T) {
 }
 
 func TestBytesProveTheLine(t *testing.T) {
-	h := heartbeat{random: always(1)}
-	h.start(epochTime, minute)
+	h := newHeartbeat(1)
+	h.start(epochTime, granting(minute))
 	h.ask(epochTime)
 	heard := epochTime.Add(4 * time.Second)
 	if got := h.check(epochTime.Add(5*time.Second), heard); got != beatRest {
@@ -115,8 +125,8 @@ func TestBytesProveTheLine(t *testing.T) {
 }
 
 func TestRoundTrips(t *testing.T) {
-	h := heartbeat{random: always(1)}
-	h.start(epochTime, minute)
+	h := newHeartbeat(1)
+	h.start(epochTime, granting(minute))
 	trip := func(took time.Duration) {
 		h.ask(epochTime)
 		h.pong(epochTime.Add(took))

@@ -19,6 +19,7 @@ type loop struct {
 	ctx      context.Context // of everything it starts; ends with it, not with Run's ctx
 	cancel   context.CancelFunc
 	instance uint64
+	began    time.Time
 	receiver *receiver
 	helpers  sync.WaitGroup // attempts and token callbacks
 
@@ -31,6 +32,10 @@ type loop struct {
 	cause   error // why there is no connection
 	ended   bool  // run returns
 	failure error // what run returns
+
+	prober *Prober
+	kept   []byte // of the prober's state
+	sleep  sleep
 
 	progress Progress // persisted
 	known    bool     // progress counts: no reset is outstanding
@@ -57,6 +62,7 @@ func newLoop(ctx context.Context, c *Client, p Progress, known bool) *loop {
 	l := &loop{
 		c:        c,
 		instance: binary.LittleEndian.Uint64(instance[:]),
+		began:    time.Now(),
 		backoff:  backoff{random: c.random},
 		hosts:    hosts{configured: c.o.Servers},
 		progress: p,
@@ -75,6 +81,7 @@ func newLoop(ctx context.Context, c *Client, p Progress, known bool) *loop {
 
 func (l *loop) run(ctx context.Context) error {
 	go l.receiver.run(l.ctx)
+	l.loadBounds(time.Now())
 	l.begin(time.Now(), SceneStart)
 	l.tick(time.Now())
 	timer := time.NewTimer(0)
@@ -93,7 +100,7 @@ func (l *loop) run(ctx context.Context) error {
 			if ok {
 				l.received(time.Now(), batch)
 			} else {
-				l.session.fault = l.session.connection.lost()
+				l.lineLost(time.Now())
 			}
 		case <-timer.C:
 		}
@@ -189,7 +196,7 @@ func (l *loop) connect() protocol.Connect {
 		Platform:      l.c.o.Platform,
 		AppVersion:    []byte(l.c.o.AppVersion),
 		Activity:      l.activity,
-		Network:       l.network,
+		Network:       l.reported(),
 		MaxPayload:    protocol.PayloadCeiling,
 		MaxBacklog:    l.c.o.MaxBacklog,
 		PreviousClose: l.previous,

@@ -21,17 +21,22 @@ type Options struct {
 	// fails, it is asked again at the next try, unless it fails with [ErrNoToken].
 	Token func(ctx context.Context, renew bool) ([]byte, error)
 
-	Platform   protocol.Platform
+	Platform   protocol.Platform // iOS and desktops try no silence
 	AppVersion string
 	Activity   protocol.Activity // at the start; if zero, Foreground
-	Network    protocol.Network  // at the start
-	MaxBacklog uint64            // further behind than this, the server resets; if zero, never
+	// Network is the class and key at the start; NetworkChanged tells of another. What networks bear is learned by key, and
+	// nothing without one. A key says "the same network as then" and nothing else: 8 bytes of an HMAC of the network's
+	// identity (of a Wi-Fi its name and access point's address, of a cellular network its operator's code), under a random
+	// secret that never leaves the device. LowS and HighS are the client's to fill in.
+	Network    protocol.Network
+	MaxBacklog uint64 // further behind than this, the server resets; if zero, never
 	// Capabilities name the kinds of entries OnEntry wants; others come as positions only.
 	Capabilities uint64
 
-	Inbox     Inbox  // if nil, a MemoryInbox
-	Outbox    Outbox // if nil, a MemoryOutbox
-	MaxOutbox int    // messages that may wait; if zero, 1000
+	Inbox     Inbox       // if nil, a MemoryInbox
+	Outbox    Outbox      // if nil, a MemoryOutbox
+	MaxOutbox int         // messages that may wait; if zero, 1000
+	Bounds    BoundsStore // if nil, a MemoryBounds
 
 	// OnMessage handles a message that was not handled before. An error ends Run, and the message comes again at the next
 	// start. Called by one goroutine at a time, which may take its time.
@@ -49,7 +54,7 @@ type Options struct {
 
 	// Log takes what the app's developers should know and its user cannot help; if nil, it is thrown away.
 	Log *slog.Logger
-	// Dial opens a connection; if nil, a net.Dialer does.
+	// Dial opens a connection; if nil, a net.Dialer does. The system must not keep the connection alive by itself.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
@@ -89,6 +94,9 @@ func (o Options) withDefaults() Options {
 	if o.Outbox == nil {
 		o.Outbox = new(MemoryOutbox)
 	}
+	if o.Bounds == nil {
+		o.Bounds = new(MemoryBounds)
+	}
 	if o.MaxOutbox == 0 {
 		o.MaxOutbox = usualOutbox
 	}
@@ -117,7 +125,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Dial == nil {
-		o.Dial = new(net.Dialer).DialContext
+		o.Dial = (&net.Dialer{KeepAlive: -1}).DialContext // TCP keepalive would wake radios and hide what NATs forget
 	}
 	return o
 }

@@ -19,7 +19,8 @@ type session struct {
 	heartbeat heartbeat
 	acks      acks
 	renewal   renewal
-	nextID    uint64 // of requests
+	gap       time.Duration // silence before the unanswered question, 0 = nobody knows
+	nextID    uint64        // of requests
 	close     *protocol.Close
 	fault     error // why we give the connection up
 }
@@ -33,7 +34,7 @@ func (l *loop) newSession(now time.Time, o *outcome) *session {
 		serverLead:  unixMilli(f.ServerTimeMs).Sub(now),
 		window:      int(f.PushWindow),
 		payloadMost: int(f.Limits.MaxPayload),
-		heartbeat:   heartbeat{random: l.c.random},
+		heartbeat:   heartbeat{random: l.c.random, prober: l.prober},
 		renewal:     renewal{random: l.c.random},
 		acks: acks{
 			delay:     time.Duration(f.Limits.AckDelayMs) * time.Millisecond,
@@ -43,7 +44,8 @@ func (l *loop) newSession(now time.Time, o *outcome) *session {
 			persisted: f.Start,
 		},
 	}
-	s.heartbeat.start(now, time.Duration(f.Heartbeat.IntervalS)*time.Second)
+	l.prober.Connected()
+	s.heartbeat.start(now, &f.Heartbeat)
 	if f.TokenExpiryMs != 0 {
 		s.renewal.expires(now, unixMilli(f.TokenExpiryMs).Sub(s.serverNow(now)))
 	}
@@ -59,6 +61,12 @@ func (s *session) id() uint64 {
 
 // send queues a frame on the session's connection.
 func (l *loop) send(now time.Time, f protocol.Frame) {
+	l.prober.Frame()
+	l.write(now, f)
+}
+
+// write is send for a Ping, of which the prober knows.
+func (l *loop) write(now time.Time, f protocol.Frame) {
 	l.c.o.Trace(true, f)
 	l.session.connection.send(f)
 	l.session.heartbeat.sent(now)
@@ -79,14 +87,18 @@ func (l *loop) frame(now time.Time, f protocol.Frame) {
 	s := l.session
 	switch f := f.(type) {
 	case *protocol.Pong:
-		s.heartbeat.pong(now)
-		if f.HasHeartbeat {
-			s.heartbeat.granted(time.Duration(f.Heartbeat.IntervalS) * time.Second)
-		}
+		l.ponged(now, f)
+		return
+	case *protocol.Echo:
+		l.echoed(now)
+		return
+	}
+	l.prober.Frame()
+	switch f := f.(type) {
 	case *protocol.Probe:
 		l.send(now, &protocol.ProbeAck{})
-	case *protocol.Echo:
 	case *protocol.Push:
+		l.pushedLate(now, f)
 		l.pushed(now, f)
 	case *protocol.Sendack:
 		l.sendacked(now, f)
@@ -166,15 +178,15 @@ func (l *loop) beat(now time.Time) {
 	s := l.session
 	switch s.heartbeat.check(now, s.connection.heardAt()) {
 	case beatPing:
-		repeated := s.heartbeat.owed > 0
-		l.send(now, &protocol.Ping{})
-		if repeated {
-			s.heartbeat.retry(now)
-		} else {
-			s.heartbeat.ask(now)
+		if s.heartbeat.owed == 0 {
+			l.ping(now)
+			return
 		}
+		l.send(now, &protocol.Ping{})
+		s.heartbeat.retry(now)
 	case beatDead:
 		s.fault = errSilent
+		l.lineDied(now)
 	case beatRest:
 	}
 }
