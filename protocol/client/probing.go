@@ -63,9 +63,9 @@ func (l *loop) reported() protocol.Network {
 }
 
 // echoLimit is the longest silence that may be asked for now, 0 = none. An app in the foreground is worth its pings, and
-// iOS suspends one that is not. On a desktop the heartbeat is fixed.
+// iOS suspends one that is not. On a desktop the heartbeat is fixed. Without coverage a silence tells nothing.
 func (l *loop) echoLimit() time.Duration {
-	if l.activity != protocol.Background || l.c.o.Platform == protocol.IOS || l.c.o.Platform == protocol.Desktop {
+	if l.lost || l.activity != protocol.Background || l.c.o.Platform == protocol.IOS || l.c.o.Platform == protocol.Desktop {
 		return 0
 	}
 	return l.session.heartbeat.limit

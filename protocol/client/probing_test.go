@@ -4,10 +4,8 @@ import (
 	"context"
 	"net"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"lifeline/protocol"
@@ -115,47 +113,40 @@ func TestLateEchoProvesNothing(t *testing.T) {
 	})
 }
 
-// Any frame ends a trial: the heartbeat goes on as granted, from that frame.
+// Any frame in either direction ends a trial: the heartbeat goes on as granted.
 func TestFrameEndsATrial(t *testing.T) {
-	for name, interrupt := range map[string]func(w *world, l *line){
-		"push": func(_ *world, l *line) { l.send(push(1, "a")); l.expectAck(1) },
-		"probe": func(_ *world, l *line) {
-			l.send(&protocol.Probe{})
-			expect[*protocol.ProbeAck](l)
-		},
-		"send": func(w *world, l *line) {
-			if _, err := w.c.Send(&Outgoing{ToUser: "bob"}); err != nil {
-				w.t.Fatal(err)
-			}
-			l.send(stored1(expect[*protocol.Send](l).ID, 1))
-		},
+	send := func(w *world, l *line) {
+		if _, err := w.c.Send(&Outgoing{ToUser: "bob"}); err != nil {
+			w.t.Fatal(err)
+		}
+		expect[*protocol.Send](l)
+	}
+	for _, tt := range []struct {
+		name      string
+		interrupt func(w *world, l *line)
+		next      time.Duration // ping
+		asks      uint32
+	}{
+		{"sent", send, 228 * sec, 240},
+		{"received", func(_ *world, l *line) { l.send(&protocol.Result{}) }, 28 * sec, 240},
+		{"probe", func(_ *world, l *line) { l.send(&protocol.Probe{}); expect[*protocol.ProbeAck](l) }, 228 * sec, 240},
+		{"lost coverage", func(w *world, _ *line) { w.c.NetworkLost() }, 28 * sec, 0},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			play(t, inPocket, func(t *testing.T, w *world) {
 				l := w.at(0)
 				l.begin(0, granted)
 				l.settle(240)
 				l.send(&protocol.Pong{})
 				l.quiet(200 * time.Second)
-				interrupt(w, l)
-				synctest.Wait()
-				l.quiet(227 * time.Second)
-				f := expect[*protocol.Ping](l)
-				if f.EchoAfterS != 240 {
-					t.Errorf("the client sent %s, want the trial again", f.AppendText(nil))
-				}
+				tt.interrupt(w, l)
+				l.expectPing(tt.next, tt.asks)
 				l.send(&protocol.Pong{})
-				l.drop()
-				expectReported(t, w.within(0, time.Minute).resume(lastHandled(w)), homeKey, 0, 0)
+				w.c.NetworkChanged(w.o.Network)
+				expectReported(t, w.within(0, time.Minute).resume(0), homeKey, 0, 0)
 			})
 		})
 	}
-}
-
-func lastHandled(w *world) uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return uint64(len(w.handled))
 }
 
 func TestNoTrials(t *testing.T) {
@@ -212,6 +203,27 @@ func TestTwoSilentDeathsAreBelieved(t *testing.T) {
 	})
 }
 
+// A State that nobody answers has found the line as dead as a Ping has.
+func TestStateFindsADeath(t *testing.T) {
+	play(t, inPocket, func(t *testing.T, w *world) {
+		for _, activity := range []protocol.Activity{protocol.Suspending, protocol.Background} {
+			l := w.within(0, time.Minute)
+			if activity == protocol.Suspending {
+				l.begin(0, granted)
+			} else {
+				expectReported(t, l.resume(0, granted), homeKey, 0, 0)
+			}
+			l.expectPing(120*time.Second, 0)
+			l.send(&protocol.Pong{})
+			l.quiet(200 * time.Second)
+			w.c.SetActivity(activity)
+			expect[*protocol.State](l)
+			l.expectEnd()
+		}
+		expectReported(t, w.within(0, time.Minute).resume(0), homeKey, 140, 200)
+	})
+}
+
 // Without coverage the silence is not to blame.
 func TestDeathWithoutCoverageIsNone(t *testing.T) {
 	play(t, inPocket, func(t *testing.T, w *world) {
@@ -248,31 +260,46 @@ func (b brittle) Read(p []byte) (int, error) {
 	}
 }
 
+// A reset that answers a Ping says that the network has forgotten; one that answers nothing says nothing.
 func TestResetsAreDeaths(t *testing.T) {
-	resets := make(chan chan struct{}, 16)
-	adjust := func(w *world) {
-		inPocket(w)
-		w.o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := w.dial(ctx, network, address)
-			b := brittle{conn, make(chan struct{})}
-			resets <- b.reset
-			return b, err
-		}
+	for _, tt := range []struct {
+		name      string
+		answered  bool // the Ping was
+		low, high uint32
+	}{
+		{"behind a ping", false, 159, 228},
+		{"out of the blue", true, 0, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			resets := make(chan chan struct{}, 16)
+			adjust := func(w *world) {
+				inPocket(w)
+				w.o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+					conn, err := w.dial(ctx, network, address)
+					b := brittle{conn, make(chan struct{})}
+					resets <- b.reset
+					return b, err
+				}
+			}
+			play(t, adjust, func(t *testing.T, w *world) {
+				die := func(l *line) {
+					l.settle(240)
+					if tt.answered {
+						l.send(&protocol.Pong{})
+					}
+					close(<-resets)
+					l.drop()
+				}
+				l := w.at(0)
+				l.begin(0, granted)
+				die(l)
+				l = w.within(0, time.Minute)
+				expectReported(t, l.resume(0, granted), homeKey, 0, 0)
+				die(l)
+				expectReported(t, w.within(0, time.Minute).resume(0), homeKey, tt.low, tt.high)
+			})
+		})
 	}
-	play(t, adjust, func(t *testing.T, w *world) {
-		die := func(l *line) {
-			l.settle(240)
-			close(<-resets)
-			l.drop()
-		}
-		l := w.at(0)
-		l.begin(0, granted)
-		die(l)
-		l = w.within(0, time.Minute)
-		expectReported(t, l.resume(0, granted), homeKey, 0, 0)
-		die(l)
-		expectReported(t, w.within(0, time.Minute).resume(0), homeKey, 159, 228)
-	})
 }
 
 // A network that forgets and opens again shows by nothing else that it forgets sooner than it did.
@@ -307,6 +334,22 @@ func TestOldPushesBehindAPingAreDeaths(t *testing.T) {
 	}
 }
 
+func TestOldPushesBehindOnePingAreOneDeath(t *testing.T) {
+	play(t, inPocket, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0, granted)
+		l.settle(240)
+		for n, name := range []string{"a", "b"} {
+			f := push(uint64(n)+1, name)
+			f.Entries[0].Message.TimeMs = uint64(time.Now().Add(-100 * time.Second).UnixMilli())
+			l.send(f)
+		}
+		l.expectAck(2)
+		l.drop()
+		expectReported(t, w.within(0, time.Minute).resume(2), homeKey, 0, 0)
+	})
+}
+
 func TestBoundsBelongToANetwork(t *testing.T) {
 	play(t, inPocket, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -322,41 +365,6 @@ func TestBoundsBelongToANetwork(t *testing.T) {
 		l.settle(240) // the search begins anew
 		w.c.NetworkChanged(w.o.Network)
 		expectReported(t, w.within(0, time.Minute).resume(0), homeKey, 240, 0)
-	})
-}
-
-// failingBounds is a full disk.
-type failingBounds struct{ MemoryBounds }
-
-func (*failingBounds) Save([]byte) error { return syscall.ENOSPC }
-
-func TestBoundsThatCannotBeStored(t *testing.T) {
-	play(t, func(w *world) { inPocket(w); w.o.Bounds = new(failingBounds) }, func(t *testing.T, w *world) {
-		l := w.at(0)
-		l.begin(0, granted)
-		l.settle(240)
-	})
-}
-
-func TestBoundsSurviveTheProcess(t *testing.T) {
-	path := FileBounds(filepath.Join(t.TempDir(), "bounds"))
-	adjust := func(w *world) { inPocket(w); w.o.Bounds = path }
-	play(t, adjust, func(t *testing.T, w *world) {
-		l := w.at(0)
-		l.begin(0, granted)
-		l.settle(240)
-		l.send(&protocol.Pong{})
-		l.expectPing(252*time.Second, 0)
-		l.send(&protocol.Pong{})
-	})
-	play(t, adjust, func(t *testing.T, w *world) {
-		expectReported(t, w.at(0).begin(0), homeKey, 168, 240)
-	})
-	if err := os.WriteFile(string(path), []byte(`{"networks":[{"key":7,"low":168,`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	play(t, adjust, func(t *testing.T, w *world) {
-		expectReported(t, w.at(0).begin(0), homeKey, 0, 0)
 	})
 }
 
