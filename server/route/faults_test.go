@@ -164,6 +164,23 @@ func TestEmptied(t *testing.T) {
 	})
 }
 
+// Who answers is alone in an emptied table, but has seen another before.
+func TestEmptiedWhileANodeIsCutOff(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		a, b := c.start("a", 1), c.start("b", 2)
+		a.Open("alice", "phone", 1, 1, 0)
+		settle()
+		a.Dead(true)
+		c.table.Flush()
+		c.neverOffline(patience-time.Second, []string{"alice"}, b)
+		c.is(b, route.Healthy)
+		c.says(b, "alice: unknown", "nobody: unknown")
+		a.Dead(false)
+		settle()
+		c.says(b, "alice: online", "nobody: offline")
+	})
+}
+
 // A Redis that was restarted from an old snapshot has the generations, and not the records. Only the line tells.
 func TestAnotherTableBehindTheSameGenerations(t *testing.T) {
 	bubble(t, func(c *cluster) {

@@ -7,7 +7,8 @@ import (
 	"lifeline/server/route"
 )
 
-// Lookup implements [route.Table]: one script for each bucket concerned, at most 64 for 500 users.
+// Lookup implements [route.Table]. For each bucket the hashes of its users are read, and then its generation with the
+// server's time: what a generation proves was so when the records were read.
 func (t *Table) Lookup(ctx context.Context, users []string) (route.Lookup, error) {
 	l, err := t.lookup(ctx, users)
 	if err != nil {
@@ -23,11 +24,12 @@ func (t *Table) Lookup(ctx context.Context, users []string) (route.Lookup, error
 	return l, nil
 }
 
-// part is what one bucket's script is asked.
+// part is what is asked of one bucket.
 type part struct {
-	bucket int
-	users  []string
-	call   *call
+	bucket     int
+	users      []string
+	hashes     []*call
+	generation *call
 }
 
 // lookup returns expired records, too.
@@ -37,9 +39,9 @@ func (t *Table) lookup(ctx context.Context, users []string) (route.Lookup, error
 		return l, errBatch
 	}
 	parts := split(users)
-	calls := make([]*call, len(parts))
+	calls := make([]*call, 0, len(users)+len(parts))
 	for i := range parts {
-		calls[i] = parts[i].call
+		calls = append(append(calls, parts[i].hashes...), parts[i].generation)
 	}
 	if err := t.run(ctx, t.reader, calls); err != nil {
 		return l, err
@@ -58,46 +60,32 @@ func split(users []string) []part {
 	for _, user := range users {
 		b := route.Bucket(user)
 		if at[b] == 0 {
-			parts = append(parts, part{bucket: b, call: &call{script: scriptLookup, key: generationKey(b)}})
+			parts = append(parts, part{bucket: b, generation: &call{script: scriptGeneration, key: generationKey(b)}})
 			at[b] = len(parts)
 		}
 		p := &parts[at[b]-1]
 		p.users = append(p.users, user)
-		p.call.more = append(p.call.more, routeKey(user))
+		p.hashes = append(p.hashes, &call{key: routeKey(user)})
 	}
 	return parts
 }
 
-// read adds a bucket's reply. Servers of a Cluster have clocks of their own: times are moved to the clock of the first
+// read adds a bucket's replies. Servers of a Cluster have clocks of their own: times are moved to the clock of the first
 // part, so that ages stay what they are.
 func (p *part) read(l *route.Lookup) error {
-	reply := p.call.reply
-	if len(reply) != 2+len(p.users) {
-		return p.call.garbled()
+	told, generation, err := readGeneration(p.generation)
+	if err != nil {
+		return err
 	}
-	told, ok := reply[0].(int64)
-	generation, too := reply[1].(string)
-	if !ok || !too {
-		return p.call.garbled()
-	}
+	l.Generations[p.bucket] = generation
 	now := time.UnixMilli(told)
 	if l.Now.IsZero() {
 		l.Now = now
 	}
 	shift := l.Now.Sub(now)
-	if generation != "" {
-		n, err := parseHex16(generation)
-		if err != nil {
-			return p.call.garbled()
-		}
-		l.Generations[p.bucket] = n
-	}
 	for i, user := range p.users {
-		pairs, ok := reply[2+i].([]any)
-		if !ok || len(pairs)%2 != 0 {
-			return p.call.garbled()
-		}
-		for j := 0; j < len(pairs); j += 2 {
+		pairs := p.hashes[i].reply
+		for j := 0; j+1 < len(pairs); j += 2 {
 			device, ok := pairs[j].(string)
 			value, too := pairs[j+1].(string)
 			r, fine := parseRecord(user, device, value)

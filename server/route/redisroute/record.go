@@ -50,12 +50,16 @@ const fields = 11
 
 // parseRecord reads the value of a device's field. What is no record is of other software, and is passed over.
 func parseRecord(user, device, value string) (route.Record, bool) {
-	parts := strings.Split(value, "|")
-	if len(parts) != fields {
-		return route.Record{}, false
+	var parts [fields]string
+	more := true
+	for i := range parts {
+		if !more {
+			return route.Record{}, false
+		}
+		parts[i], value, more = strings.Cut(value, "|")
 	}
 	r := route.Record{User: user, Device: device, Node: parts[1], Suspect: parts[6] == "1"}
-	ok := true
+	ok := !more
 	number := func(text string, base int) uint64 {
 		n, err := strconv.ParseUint(text, base, 64)
 		ok = ok && err == nil

@@ -24,14 +24,13 @@ var (
 	scriptRegister   = newScript("register")
 	scriptRemove     = newScript("remove")
 	scriptRefresh    = newScript("refresh")
-	scriptLookup     = newScript("lookup")
 	scriptGeneration = newScript("generation")
 	scriptRenew      = newScript("renew")
 	scriptRelease    = newScript("release")
 	scriptLease      = newScript("lease")
 	scriptNodes      = newScript("nodes")
 
-	scripts = []*script{scriptRegister, scriptRemove, scriptRefresh, scriptLookup, scriptGeneration, scriptRenew,
+	scripts = []*script{scriptRegister, scriptRemove, scriptRefresh, scriptGeneration, scriptRenew,
 		scriptRelease, scriptLease, scriptNodes}
 )
 
@@ -50,18 +49,25 @@ func source(name string) string {
 	return string(text)
 }
 
-// call is one script to run, and its answer.
+// call is one script to run, or one hash to read, and its answer.
 type call struct {
-	script *script
+	script *script // nil = read the hash
 	key    string
-	more   []string // keys
 	args   []any
 
 	reply []any
 	err   error
 }
 
-// run sends calls in one pipeline, which is one round trip to each server concerned. A server that does not know a
+func (c *call) String() string {
+	if c.script == nil {
+		return "read " + c.key
+	}
+	return c.script.name
+}
+
+// run sends calls in one pipeline, which is one round trip to each server concerned; those of one key's server are run in
+// order. A server that does not know a
 // script, because it is new or was emptied, is taught all of them, and what it refused is sent again. It returns the
 // first error.
 func (t *Table) run(ctx context.Context, client redis.UniversalClient, calls []*call) error {
@@ -90,7 +96,11 @@ func send(ctx context.Context, client redis.UniversalClient, calls []*call) (unk
 	pipe := client.Pipeline()
 	commands := make([]*redis.Cmd, len(calls))
 	for i, c := range calls {
-		commands[i] = pipe.EvalSha(ctx, c.script.sha, append([]string{c.key}, c.more...), c.args...)
+		if c.script == nil {
+			commands[i] = pipe.Do(ctx, "hgetall", c.key)
+		} else {
+			commands[i] = pipe.EvalSha(ctx, c.script.sha, []string{c.key}, c.args...)
+		}
 	}
 	_, _ = pipe.Exec(ctx) // each command has its error
 	for i, c := range calls {
@@ -99,7 +109,7 @@ func send(ctx context.Context, client redis.UniversalClient, calls []*call) (unk
 			c.err = nil
 			continue
 		}
-		c.err = fmt.Errorf("%s: %w", c.script.name, err)
+		c.err = fmt.Errorf("%s: %w", c, err)
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
 			unknown = append(unknown, c)
 		}

@@ -187,17 +187,31 @@ func (t *Table) Generations(ctx context.Context) (route.Generations, error) {
 		return g, err
 	}
 	for b, c := range calls {
-		if len(c.reply) != 2 {
-			return g, c.garbled()
-		}
-		told, ok := c.reply[0].(int64)
-		text, too := c.reply[1].(string)
-		n, err := parseHex16(text)
-		if !ok || !too || err != nil {
-			return g, c.garbled()
+		told, n, err := readGeneration(c)
+		if err != nil {
+			return g, err
 		}
 		g[b] = n
 		t.clocks.read(b, told, t.opts.Now())
 	}
 	return g, nil
+}
+
+// readGeneration reads the reply of generation.lua: the server's time, and the generation, 0 = there is none.
+func readGeneration(c *call) (told int64, generation uint64, err error) {
+	if len(c.reply) != 2 {
+		return 0, 0, c.garbled()
+	}
+	told, ok := c.reply[0].(int64)
+	text, too := c.reply[1].(string)
+	if !ok || !too {
+		return 0, 0, c.garbled()
+	}
+	if text == "" {
+		return told, 0, nil
+	}
+	if generation, err = parseHex16(text); err != nil {
+		return 0, 0, c.garbled()
+	}
+	return told, generation, nil
 }
