@@ -249,6 +249,8 @@ func (l *loop) online(now time.Time, o *outcome) {
 		at := Progress{Epoch: Epoch(f.Epoch), Pos: f.Start}
 		l.gate.received = f.Start
 		l.receiver.reset(Reset{at}, l.resets)
+	} else {
+		l.session.acks.stored(now, l.progress.Pos) // the app may have gone on since Connect was made
 	}
 	l.cause = nil
 	l.report(Status{State: Online, Host: o.attempt.host})

@@ -81,6 +81,28 @@ func TestEntriesInHandOutliveTheLine(t *testing.T) {
 	})
 }
 
+// What the app handles between a Connect, which names an older position, and its Connack comes again, is not given to the
+// app again, and is acknowledged.
+func TestEntriesHandledWhileConnecting(t *testing.T) {
+	var release chan struct{}
+	adjust := func(w *world) {
+		release = make(chan struct{})
+		w.o.OnMessage = func(m Message) error { <-release; return w.message(m) }
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0)
+		l.send(push(1, "a", "b", "c"))
+		l.drop()
+		l = w.within(0, time.Minute)
+		expect[*protocol.Connect](l)
+		close(release)
+		w.expectHandled("a", "b", "c")
+		l.send(connack(0), push(1, "a", "b", "c"))
+		l.expectAck(3)
+	})
+}
+
 func TestHoleIsNotAccepted(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
