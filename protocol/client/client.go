@@ -93,6 +93,9 @@ func (c *Client) end(l *loop) {
 	for len(l.pulls.queue) > 0 {
 		l.pulls.finish(ErrStopped)
 	}
+	for len(l.inquiries.queue) > 0 {
+		l.inquiries.finish(ErrStopped)
+	}
 }
 
 // lastMail returns mail, or none when there will be none any more.

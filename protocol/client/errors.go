@@ -18,6 +18,8 @@ var (
 
 	errRecipient   = errors.New("a message needs a user or a group to go to, and not both")
 	errRecipientID = errors.New("the recipient's id is not valid: 1 to 64 bytes of UTF-8 without control characters")
+	errUserID      = errors.New("the id is not valid: 1 to 64 bytes of UTF-8 without control characters")
+	errUsers       = errors.New("presence is asked of 1 to 200 users")
 	errClientID    = errors.New("the client id is longer than 64 bytes")
 	errPayload     = errors.New("the payload is longer than any server takes (60 KiB)")
 )

@@ -37,12 +37,13 @@ type loop struct {
 	kept   []byte // of the prober's state
 	sleep  sleep
 
-	progress Progress // persisted
-	known    bool     // progress counts: no reset is outstanding
-	resets   int
-	gate     gate
-	pulls    pulls
-	gone     [][]byte // client ids to be removed from the outbox
+	progress  Progress // persisted
+	known     bool     // progress counts: no reset is outstanding
+	resets    int
+	gate      gate
+	pulls     pulls
+	inquiries inquiries
+	gone      [][]byte // client ids to be removed from the outbox
 
 	tries      uint64 // Connects of this instance
 	activity   protocol.Activity
@@ -60,17 +61,18 @@ func newLoop(ctx context.Context, c *Client, p Progress, known bool) *loop {
 	var instance [8]byte
 	_, _ = rand.Read(instance[:]) // never fails
 	l := &loop{
-		c:        c,
-		instance: binary.LittleEndian.Uint64(instance[:]),
-		began:    time.Now(),
-		backoff:  backoff{random: c.random},
-		hosts:    hosts{configured: c.o.Servers},
-		progress: p,
-		known:    known,
-		gate:     gate{received: p.Pos},
-		pulls:    pulls{random: c.random},
-		activity: c.activity,
-		network:  c.network,
+		c:         c,
+		instance:  binary.LittleEndian.Uint64(instance[:]),
+		began:     time.Now(),
+		backoff:   backoff{random: c.random},
+		hosts:     hosts{configured: c.o.Servers},
+		progress:  p,
+		known:     known,
+		gate:      gate{received: p.Pos},
+		pulls:     pulls{random: c.random},
+		inquiries: inquiries{random: c.random},
+		activity:  c.activity,
+		network:   c.network,
 	}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.receiver = newReceiver(&c.o, p.Epoch, func(p progress) {
@@ -151,6 +153,7 @@ func (l *loop) due() time.Time {
 		at = earliest(at, s.acks.due())
 		at = earliest(at, s.renewal.due())
 		at = earliest(at, l.pulls.due())
+		at = earliest(at, l.inquiries.due())
 	}
 	if l.leaving != nil {
 		at = earliest(at, l.leaving.deadline)
@@ -243,6 +246,7 @@ func (l *loop) online(now time.Time, o *outcome) {
 	l.duplicates, l.previous = 0, 0
 	l.c.sender.connected(int(f.Limits.UnansweredSends))
 	l.pulls.connected()
+	l.inquiries.connected()
 	if f.Reset {
 		l.resets++
 		l.known = false

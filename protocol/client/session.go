@@ -104,6 +104,8 @@ func (l *loop) frame(now time.Time, f protocol.Frame) {
 		l.sendacked(now, f)
 	case *protocol.Pulled:
 		l.pulls.pulled(f)
+	case *protocol.PresenceList:
+		l.inquiries.answered(f)
 	case *protocol.Result:
 		s.renewal.answered(now, f, s.serverNow(now))
 	case *protocol.Error:
@@ -168,6 +170,8 @@ func (l *loop) refused(now time.Time, f *protocol.Error) {
 		l.sendacked(now, &protocol.Sendack{ID: f.ID, Status: f.Status})
 	case protocol.TypePull:
 		l.pulls.refused(now, f)
+	case protocol.TypePresence:
+		l.inquiries.refused(now, f)
 	case protocol.TypeReauth:
 		l.session.renewal.answered(now, &protocol.Result{ID: f.ID, Status: f.Status}, l.session.serverNow(now))
 	}
@@ -191,7 +195,7 @@ func (l *loop) beat(now time.Time) {
 	}
 }
 
-// sendDue sends what may be sent now: messages, one request for history, and the acknowledgement.
+// sendDue sends what may be sent now: messages, one request for history, one for presence, and the acknowledgement.
 func (l *loop) sendDue(now time.Time) {
 	s := l.session
 	for p := l.c.sender.next(now); p != nil; p = l.c.sender.next(now) {
@@ -206,6 +210,10 @@ func (l *loop) sendDue(now time.Time) {
 	if q := l.pulls.next(now); q != nil {
 		l.pulls.id = s.id()
 		l.send(now, &protocol.Pull{ID: l.pulls.id, Conversation: []byte(q.conversation), FromSeq: q.from, ToSeq: q.to})
+	}
+	if q := l.inquiries.next(now); q != nil {
+		l.inquiries.id = s.id()
+		l.send(now, &protocol.Presence{ID: l.inquiries.id, Users: q.users[len(q.answers):]})
 	}
 	if pos, ok := s.acks.take(now, false); ok {
 		l.send(now, &protocol.Ack{Pos: pos, HasPos: true})

@@ -1,0 +1,171 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"lifeline/protocol"
+)
+
+// UserPresence is what the server says of a user at the moment of its answer. It is a hint: show none that is older than
+// 120 s, store none, and let nothing depend on one.
+type UserPresence struct {
+	User     string
+	State    protocol.PresenceState // Online, Offline, or PresenceUnknown: of that show nothing
+	LastSeen time.Time              // only of one who is Offline; zero: not told
+	Devices  []DevicePresence       // only of one who is Online; may be left out
+}
+
+// DevicePresence is a device that has a session.
+type DevicePresence struct {
+	Device   string
+	Platform protocol.Platform
+	Suspect  bool // the server doubts its line
+}
+
+func newUserPresence(f *protocol.UserPresence) UserPresence {
+	u := UserPresence{User: string(f.User), State: protocol.PresenceUnknown}
+	switch f.State {
+	case protocol.Online:
+		u.State = f.State
+		for _, d := range f.Devices {
+			u.Devices = append(u.Devices, DevicePresence{Device: string(d.Device), Platform: d.Platform, Suspect: d.Suspect})
+		}
+	case protocol.Offline:
+		u.State = f.State
+		if f.LastSeenMs != 0 {
+			u.LastSeen = unixMilli(f.LastSeenMs)
+		}
+	}
+	return u
+}
+
+// inquiry is one question that the app waits for.
+type inquiry struct {
+	// Set at construction.
+	users [][]byte   // each once
+	done  chan error // gets one value
+
+	// Owned by the loop.
+	answers []UserPresence // of the first of users
+}
+
+// inquiries asks one question at a time, until all of its users are answered for. It is a value with no clock of its own.
+type inquiries struct {
+	random func() float64
+
+	queue  []*inquiry
+	id     uint64 // of the unanswered request; 0: none
+	hold   time.Time
+	absent error // this connection's server has no presence
+}
+
+// connected begins anew: answers of the connection before are old.
+func (p *inquiries) connected() {
+	p.id, p.hold, p.absent = 0, time.Time{}, nil
+	if len(p.queue) > 0 {
+		p.queue[0].answers = nil
+	}
+}
+
+// next is the question to ask now, nil if none. The caller then sets id.
+func (p *inquiries) next(now time.Time) *inquiry {
+	for p.absent != nil && len(p.queue) > 0 {
+		p.finish(p.absent)
+	}
+	if len(p.queue) == 0 || p.id != 0 || now.Before(p.hold) {
+		return nil
+	}
+	return p.queue[0]
+}
+
+// due is when next has something; zero: not known.
+func (p *inquiries) due() time.Time {
+	if len(p.queue) == 0 || p.id != 0 {
+		return time.Time{}
+	}
+	return p.hold
+}
+
+// answered takes a list, which answers for the first of the users asked about.
+func (p *inquiries) answered(f *protocol.PresenceList) {
+	if f.ID != p.id || p.id == 0 {
+		return
+	}
+	p.id = 0
+	q := p.queue[0]
+	for i := range f.Users[:min(len(f.Users), len(q.users)-len(q.answers))] {
+		q.answers = append(q.answers, newUserPresence(&f.Users[i]))
+	}
+	if !f.More || len(f.Users) == 0 || len(q.answers) == len(q.users) {
+		p.finish(nil)
+	}
+}
+
+// refused takes a refusal: for now, final, or of every question on this connection.
+func (p *inquiries) refused(now time.Time, f *protocol.Error) {
+	if f.ID != p.id || p.id == 0 {
+		return
+	}
+	p.id = 0
+	if wait, ok := hint(&f.Status, p.random()); ok && f.Status.Retry == protocol.RetryAfter {
+		p.hold = now.Add(wait)
+		return
+	}
+	err := &RefusedError{Status: f.Status}
+	if f.Status.Code == protocol.CodeUnsupported {
+		p.absent = err
+	}
+	p.finish(err)
+}
+
+func (p *inquiries) finish(err error) {
+	p.queue[0].done <- err
+	p.queue = p.queue[1:]
+}
+
+// forget drops a question that nobody waits for any more. An answer that still comes finds no request.
+func (p *inquiries) forget(q *inquiry) {
+	i := slices.Index(p.queue, q)
+	if i == 0 {
+		p.id = 0
+	}
+	if i >= 0 {
+		p.queue = slices.Delete(p.queue, i, i+1)
+	}
+}
+
+// Presence asks who of some users is online, 1 to 200 of them, and returns each once, in their order. Any goroutine. It
+// waits for a connection if there is none, and returns a [RefusedError] when the server refuses, for example with
+// CodeUnsupported when it has no presence. Ask when a conversation is opened, and while it is in view once in 60 s.
+func (c *Client) Presence(ctx context.Context, users []string) ([]UserPresence, error) {
+	if len(users) == 0 || len(users) > protocol.MaxPresenceUsers {
+		return nil, errUsers
+	}
+	q := &inquiry{done: make(chan error, 1)}
+	named := make(map[string]bool, len(users))
+	for _, user := range users {
+		if !protocol.ValidID([]byte(user)) {
+			return nil, fmt.Errorf("user %q: %w", user, errUserID)
+		}
+		if !named[user] {
+			named[user] = true
+			q.users = append(q.users, []byte(user))
+		}
+	}
+	if !c.post(func(l *loop) { l.inquiries.queue = append(l.inquiries.queue, q) }) {
+		return nil, ErrStopped
+	}
+	select {
+	case err := <-q.done:
+		if err != nil {
+			return nil, err
+		}
+		return q.answers, nil
+	case <-ctx.Done():
+		c.post(func(l *loop) { l.inquiries.forget(q) })
+		return nil, ctx.Err()
+	}
+}
