@@ -11,17 +11,23 @@ import (
 	"lifeline/store"
 )
 
-// memEngine is an engine in memory: the simplest that keeps the contract.
+// memEngine is an engine in memory. It sorts the keys of a partition when they are scanned.
 type memEngine struct {
-	mu      sync.RWMutex
-	values  map[string][]byte
-	keys    []string // sorted; nil = to be sorted
+	mu      sync.Mutex
+	values  [256]map[string][]byte // by partition
+	sorted  [256][]string          // by partition; nil = to be sorted
 	closed  bool
 	failing error // of every Commit, when set
 	commits int
 }
 
-func newMemEngine() *memEngine { return &memEngine{values: map[string][]byte{}} }
+func newMemEngine() *memEngine {
+	e := &memEngine{}
+	for p := range e.values {
+		e.values[p] = map[string][]byte{}
+	}
+	return e
+}
 
 var errEngineClosed = errors.New("engine is closed")
 
@@ -36,25 +42,25 @@ func (e *memEngine) Commit(_ context.Context, batch []store.PartitionOps) error 
 	}
 	e.commits++
 	for _, p := range batch {
+		e.sorted[uint8(p.Partition)] = nil
 		for _, op := range p.Ops {
 			if op.Delete {
-				delete(e.values, string(op.Key))
+				delete(e.values[op.Key[0]], string(op.Key))
 			} else {
-				e.values[string(op.Key)] = bytes.Clone(op.Value)
+				e.values[op.Key[0]][string(op.Key)] = bytes.Clone(op.Value)
 			}
 		}
 	}
-	e.keys = nil
 	return nil
 }
 
 func (e *memEngine) Get(dst, key []byte) ([]byte, bool, error) {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if e.closed {
 		return dst, false, errEngineClosed
 	}
-	value, ok := e.values[string(key)]
+	value, ok := e.values[key[0]][string(key)]
 	return append(dst, value...), ok, nil
 }
 
@@ -64,23 +70,31 @@ func (e *memEngine) Scan(from, to []byte, each func(key, value []byte) bool) err
 		e.mu.Unlock()
 		return errEngineClosed
 	}
-	if e.keys == nil {
-		e.keys = slices.Sorted(maps.Keys(e.values))
-	}
-	first, _ := slices.BinarySearch(e.keys, string(from))
-	last, _ := slices.BinarySearch(e.keys, string(to))
-	keys := e.keys[first:max(first, last)]
-	values := make([][]byte, len(keys))
-	for i, key := range keys {
-		values[i] = e.values[key]
+	var found [][2][]byte
+	for p := int(from[0]); p <= int(to[0]); p++ {
+		keys := e.keys(byte(p))
+		first, _ := slices.BinarySearch(keys, string(from))
+		last, _ := slices.BinarySearch(keys, string(to))
+		for _, key := range keys[first:max(first, last)] {
+			found = append(found, [2][]byte{[]byte(key), e.values[p][key]})
+		}
 	}
 	e.mu.Unlock()
-	for i, key := range keys {
-		if !each([]byte(key), values[i]) {
+	for _, f := range found {
+		if !each(f[0], f[1]) {
 			break
 		}
 	}
 	return nil
+}
+
+// keys returns the sorted keys of a partition.
+func (e *memEngine) keys(p byte) []string {
+	if e.sorted[p] == nil {
+		e.sorted[p] = slices.AppendSeq([]string{}, maps.Keys(e.values[p]))
+		slices.Sort(e.sorted[p])
+	}
+	return e.sorted[p]
 }
 
 func (e *memEngine) Close() error {
@@ -92,7 +106,31 @@ func (e *memEngine) Close() error {
 
 // clone is what a restart finds.
 func (e *memEngine) clone() *memEngine {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	return &memEngine{values: maps.Clone(e.values)}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := newMemEngine()
+	for p := range e.values {
+		c.values[p] = maps.Clone(e.values[p])
+	}
+	return c
+}
+
+// put changes a value behind a store's back.
+func (e *memEngine) put(key string, value []byte) {
+	e.values[key[0]][key] = value
+	e.sorted[key[0]] = nil
+}
+
+// remove takes a key away behind a store's back.
+func (e *memEngine) remove(key string) {
+	delete(e.values[key[0]], key)
+	e.sorted[key[0]] = nil
+}
+
+// all returns every key, sorted.
+func (e *memEngine) all() (keys []string) {
+	for p := range e.values {
+		keys = append(keys, e.keys(byte(p))...)
+	}
+	return keys
 }

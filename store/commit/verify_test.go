@@ -3,8 +3,6 @@ package commit
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -13,7 +11,7 @@ import (
 )
 
 // verify returns the faults of what an engine holds.
-func verify(tb testing.TB, engine store.Engine, now time.Time) []string {
+func verify(tb testing.TB, engine *memEngine, now time.Time) []string {
 	tb.Helper()
 	var faults []string
 	if _, err := Verify(engine, now, func(fault string) { faults = append(faults, fault) }); err != nil {
@@ -79,7 +77,7 @@ func TestVerifyFindsNothing(t *testing.T) {
 func TestVerifyFindsEveryDamage(t *testing.T) {
 	engine, now := filled(t)
 	tables := map[byte]int{}
-	for _, key := range slices.Sorted(maps.Keys(engine.values)) {
+	for _, key := range engine.all() {
 		table := key[1]
 		if _, rest, ok := splitOwner([]byte(key)); ok && (table == spaceConversation || table == spaceUser) {
 			table = rest[0]
@@ -87,27 +85,27 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 		if tables[table]++; table == spaceMeta || tables[table] > 20 {
 			continue
 		}
-		value := engine.values[key]
-		damage := map[string]func(map[string][]byte){
-			"cut":   func(m map[string][]byte) { m[key] = value[:len(value)-1] },
-			"later": func(m map[string][]byte) { m[key] = append([]byte{valueVersion + 1}, value[1:]...) },
-			"moved": func(m map[string][]byte) {
-				delete(m, key)
-				m[string((key[0]+1)%store.Partitions)+key[1:]] = value
+		value := engine.values[key[0]][key]
+		damage := map[string]func(*memEngine){
+			"cut":   func(m *memEngine) { m.put(key, value[:len(value)-1]) },
+			"later": func(m *memEngine) { m.put(key, append([]byte{valueVersion + 1}, value[1:]...)) },
+			"moved": func(m *memEngine) {
+				m.remove(key)
+				m.put(string((key[0]+1)%store.Partitions)+key[1:], value)
 			},
 		}
 		if table == tableMessage {
 			delete(damage, "cut") // a payload may be of any length; its hash tells
-			damage["changed"] = func(m map[string][]byte) { m[key] = append(bytes.Clone(value[:len(value)-1]), 'x') }
+			damage["changed"] = func(m *memEngine) { m.put(key, append(bytes.Clone(value[:len(value)-1]), 'x')) }
 		}
 		var d dedup
 		trimmed := table == tableDedup && d.parse(value) == nil && d.seq == 1 && bytes.Contains([]byte(key), []byte("tram"))
 		if table != tableCursor && !trimmed { // whose loss can only be told by who knew them
-			damage["lost"] = func(m map[string][]byte) { delete(m, key) }
+			damage["lost"] = func(m *memEngine) { m.remove(key) }
 		}
 		for name, do := range damage {
 			damaged := engine.clone()
-			do(damaged.values)
+			do(damaged)
 			if len(verify(t, damaged, now)) == 0 {
 				t.Errorf("key %q was %s and nobody noticed", key, name)
 			}
@@ -124,44 +122,44 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 func TestVerifyFindsWrongNumbers(t *testing.T) {
 	direct := store.Direct("ann", "bob")
 	p, ann, tram := partitionOf(direct), partitionOf("ann"), partitionOf("tram")
-	for name, put := range map[string]func(m map[string][]byte){
-		"head of a conversation ahead": func(m map[string][]byte) {
-			m[string(appendConversationKey(nil, p, direct))] = (&conversation{seq: 9}).append(nil)
+	for name, put := range map[string]func(m *memEngine){
+		"head of a conversation ahead": func(m *memEngine) {
+			m.put(string(appendConversationKey(nil, p, direct)), (&conversation{seq: 9}).append(nil))
 		},
-		"head of a conversation behind": func(m map[string][]byte) {
-			m[string(appendConversationKey(nil, p, direct))] = (&conversation{seq: 2}).append(nil)
+		"head of a conversation behind": func(m *memEngine) {
+			m.put(string(appendConversationKey(nil, p, direct)), (&conversation{seq: 2}).append(nil))
 		},
-		"head of an inbox ahead": func(m map[string][]byte) {
-			m[string(appendInboxKey(nil, ann, "ann"))] = (&inbox{pos: 99}).append(nil)
+		"head of an inbox ahead": func(m *memEngine) {
+			m.put(string(appendInboxKey(nil, ann, "ann")), (&inbox{pos: 99}).append(nil))
 		},
-		"head of an inbox behind": func(m map[string][]byte) {
-			m[string(appendInboxKey(nil, ann, "ann"))] = (&inbox{pos: 1}).append(nil)
+		"head of an inbox behind": func(m *memEngine) {
+			m.put(string(appendInboxKey(nil, ann, "ann")), (&inbox{pos: 1}).append(nil))
 		},
-		"cursor ahead": func(m map[string][]byte) {
-			m[string(appendCursorKey(nil, ann, "ann", "phone"))] = (&cursor{pos: 1000}).append(nil)
+		"cursor ahead": func(m *memEngine) {
+			m.put(string(appendCursorKey(nil, ann, "ann", "phone")), (&cursor{pos: 1000}).append(nil))
 		},
-		"entry twice": func(m map[string][]byte) {
-			m[string(appendEntryKey(nil, ann, "ann", 2))] = m[string(appendEntryKey(nil, ann, "ann", 1))]
+		"entry twice": func(m *memEngine) {
+			m.put(string(appendEntryKey(nil, ann, "ann", 2)), m.values[ann][string(appendEntryKey(nil, ann, "ann", 1))])
 		},
-		"entry of another's conversation": func(m map[string][]byte) {
-			m[string(appendEntryKey(nil, ann, "ann", 1))] = (&entry{kind: store.KindMessage, conversation: "stadium", seq: 1}).append(nil)
-			m[string(appendMemberKey(nil, partitionOf("stadium"), "stadium", "ann"))] = spans{}.append(nil)
+		"entry of another's conversation": func(m *memEngine) {
+			m.put(string(appendEntryKey(nil, ann, "ann", 1)), (&entry{kind: store.KindMessage, conversation: "stadium", seq: 1}).append(nil))
+			m.put(string(appendMemberKey(nil, partitionOf("stadium"), "stadium", "ann")), spans{}.append(nil))
 		},
-		"entry of nothing": func(m map[string][]byte) {
-			m[string(appendEntryKey(nil, ann, "ann", 1))] = (&entry{kind: store.KindMessage, conversation: "nowhere", seq: 1}).append(nil)
+		"entry of nothing": func(m *memEngine) {
+			m.put(string(appendEntryKey(nil, ann, "ann", 1)), (&entry{kind: store.KindMessage, conversation: "nowhere", seq: 1}).append(nil))
 		},
-		"spans that end behind the head": func(m map[string][]byte) {
-			m[string(appendMemberKey(nil, tram, "tram", "cid"))] = spans{{1, 77}}.append(nil)
+		"spans that end behind the head": func(m *memEngine) {
+			m.put(string(appendMemberKey(nil, tram, "tram", "cid")), spans{{1, 77}}.append(nil))
 		},
-		"members miscounted": func(m map[string][]byte) {
-			m[string(appendConversationKey(nil, tram, "tram"))] = (&conversation{seq: 4, trimmed: 1, version: 3, members: 3, rows: 3}).append(nil)
+		"members miscounted": func(m *memEngine) {
+			m.put(string(appendConversationKey(nil, tram, "tram")), (&conversation{seq: 4, trimmed: 1, version: 3, members: 3, rows: 3}).append(nil))
 		},
-		"applied index gone": func(m map[string][]byte) { delete(m, string(appendAppliedKey(nil, p))) },
-		"no such table":      func(m map[string][]byte) { m[string([]byte{p, 'z'})] = []byte{valueVersion} },
+		"applied index gone": func(m *memEngine) { m.remove(string(appendAppliedKey(nil, p))) },
+		"no such table":      func(m *memEngine) { m.put(string([]byte{p, 'z'}), []byte{valueVersion}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, now := filled(t)
-			put(engine.values)
+			put(engine)
 			if len(verify(t, engine, now)) == 0 {
 				t.Error("nobody noticed")
 			}

@@ -1,0 +1,70 @@
+package commit
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"lifeline/store"
+	"lifeline/store/storetest"
+)
+
+// Client ids are deleted when the last of their day has expired, and never one that was used again since.
+func TestPurge(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	s := open(t, newMemEngine(), storetest.Options{Now: func() time.Time { return now }})
+	defer s.Close()
+	send := func(client string) store.Answer {
+		a := storetest.Call(s, &store.Send{Sender: "ann", SenderDevice: "phone", ToUser: "bob", ClientID: []byte(client)})
+		if a.Refusal != store.None {
+			t.Fatal(a.Refusal)
+		}
+		return a
+	}
+	counts := func() (dedups, days int) {
+		for _, key := range s.engine.clone().all() {
+			if _, rest, ok := splitOwner([]byte(key)); ok && key[1] == spaceConversation && rest[0] == tableDedup {
+				dedups++
+			}
+			if key[1] == spaceExpiry {
+				days++
+			}
+		}
+		return dedups, days
+	}
+	check := func(when string, wantDedups, wantDays int) {
+		t.Helper()
+		if err := s.Purge(); err != nil {
+			t.Fatal(err)
+		}
+		if dedups, days := counts(); dedups != wantDedups || days != wantDays {
+			t.Errorf("%s: %d client ids of %d days, want %d, %d", when, dedups, days, wantDedups, wantDays)
+		}
+		if faults := verify(t, s.engine.clone(), now); len(faults) > 0 {
+			t.Errorf("%s: %q", when, faults)
+		}
+	}
+	const many = 2*maxPurge + 7
+	for n := range many {
+		send(fmt.Sprint("first day ", n))
+	}
+	first := send("again")
+	check("at once", many+1, 1)
+	now = now.Add(24 * time.Hour)
+	send("second day")
+	now = now.Add(6*24*time.Hour - time.Minute)
+	check("a minute before seven days", many+2, 2)
+	now = now.Add(time.Minute)
+	check("after seven days, of which others of that day are not old", many+2, 2)
+	second := send("again")
+	if second.Seq == first.Seq {
+		t.Error("the client id was not free after seven days")
+	}
+	now = now.Add(12 * time.Hour)
+	check("the first day has expired", 2, 2)
+	if a := send("again"); a != second {
+		t.Errorf("what was used again was forgotten: %+v", a)
+	}
+	now = now.Add(30 * 24 * time.Hour)
+	check("a month later", 0, 0)
+}
