@@ -149,7 +149,7 @@ func TestFrameEndsATrial(t *testing.T) {
 	}
 }
 
-func TestNoTrials(t *testing.T) {
+func TestWhoMakesNoTrials(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"foreground":          func(o *Options) { o.Activity = protocol.Foreground },
 		"about to be stopped": func(o *Options) { o.Activity = protocol.Suspending },
