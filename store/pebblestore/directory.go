@@ -65,12 +65,12 @@ func (d *directory) boot(engine store.Engine) error {
 	if err != nil {
 		return err
 	}
-	if !ok {
-		meta.Epoch = commit.NewEpoch()
-	}
 	beside, err := d.readBeside()
 	if err != nil {
 		return err
+	}
+	if !ok { // a directory with nothing in it begins a new history, whatever was there before
+		meta.Epoch, meta.Boot = commit.NewEpoch(), beside
 	}
 	if meta.Boot < beside {
 		return fmt.Errorf("the directory knows of %d starts, %s of %d: it was copied back, and clients have seen what it has not. "+

@@ -97,6 +97,24 @@ func TestBootNumberAheadIsFine(t *testing.T) {
 	}
 }
 
+// A directory that was deleted begins a new history: its epoch tells clients so, and there is nothing to confuse it with.
+func TestADeletedDirectoryBeginsAnew(t *testing.T) {
+	fs := vfs.NewMem()
+	sent(t, fs, 0, 3)
+	epoch := epochOf(t, fs)
+	copyDir(t, fs, "data/store", "backup")
+	if err := fs.RemoveAll("data/store"); err != nil {
+		t.Fatal(err)
+	}
+	if epochOf(t, fs) == epoch {
+		t.Error("the epoch is the deleted one's")
+	}
+	copyDir(t, fs, "backup", "data/store")
+	if _, err := Open(testOptions(t, fs)); err == nil || !strings.Contains(err.Error(), "copied back") {
+		t.Errorf("the deleted one, copied back, opened with %v", err)
+	}
+}
+
 func TestRestore(t *testing.T) {
 	fs := vfs.NewMem()
 	sent(t, fs, 0, 5)
