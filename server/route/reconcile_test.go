@@ -15,19 +15,29 @@ func (silentHost) Holds([]uint64, func([]bool))              {}
 func (silentHost) Displaced(uint64, Verdict)                 {}
 
 // newTestRegistrar returns one that is not run, with a probe that has gone through.
-func newTestRegistrar(t *testing.T) *Registrar {
-	self := Self{Node: "a", Incarnation: 1, TTL: time.Hour}
-	r, err := NewRegistrar(Options{Table: NewMemory(nil).Table(self, nil), Self: self, Host: silentHost{}, Settle: -1, Log: slog.New(slog.DiscardHandler)})
+func newTestRegistrar(t *testing.T) (*Registrar, *Memory) {
+	self, memory := Self{Node: "a", Incarnation: 1, TTL: time.Hour}, NewMemory(nil)
+	r, err := NewRegistrar(Options{Table: memory.Table(self, nil), Self: self, Host: silentHost{}, Settle: -1, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.probe(context.Background())
-	return r
+	return r, memory
+}
+
+// trusting returns one that trusts the table.
+func trusting(t *testing.T) (*Registrar, *Memory) {
+	r, memory := newTestRegistrar(t)
+	r.rec.ended = true
+	if r.conclude(context.Background(), r.now()); !r.breaker.Trusted() {
+		t.Fatalf("the table is %v", r.breaker.State)
+	}
+	return r, memory
 }
 
 // A doubt that comes up in the turn in which a pass would end: the lease must not say that everything is there.
 func TestDoubtInTheLastTurn(t *testing.T) {
-	r := newTestRegistrar(t)
+	r, _ := newTestRegistrar(t)
 	r.rec.ended = true
 	r.stale.Store(true)
 	r.turn(context.Background())
@@ -45,7 +55,8 @@ func TestDoubtInTheLastTurn(t *testing.T) {
 
 // A pass is not over before what it found is written, however soon others could know.
 func TestPassWaitsForItsWrites(t *testing.T) {
-	r, ctx := newTestRegistrar(t), context.Background()
+	r, _ := newTestRegistrar(t)
+	ctx := context.Background()
 	now := time.Now()
 	for i := range uint64(MaxBatch + 1) {
 		r.queue(work{op: opRegister, session: Session{ConnID: i + 1, Started: now, Seen: now}})
@@ -75,5 +86,79 @@ func TestLateAnswersOfTheHostAreIgnored(t *testing.T) {
 	c.listed(500, []Session{{}, {}}, 0)
 	if len(c.sessions) != 1 {
 		t.Error("it was taken twice")
+	}
+}
+
+// Each of these is found out by one call alone, when the others have not come yet.
+func TestDoubts(t *testing.T) {
+	ctx := context.Background()
+	for _, tt := range []struct {
+		name  string
+		lose  func(*Registrar, *Memory)
+		visit func(*Registrar)
+	}{
+		{"the lease, by its renewal", func(r *Registrar, _ *Memory) { _ = r.table.Release(ctx) }, func(r *Registrar) { r.renew(ctx) }},
+		{"the lease, by reading the leases", func(r *Registrar, _ *Memory) { _ = r.table.Release(ctx) }, func(r *Registrar) { r.look(ctx) }},
+		{"a generation, by the renewal", func(_ *Registrar, m *Memory) { m.generations[5] = 0 }, func(r *Registrar) { r.renew(ctx) }},
+		{"a generation, by a look-up", func(_ *Registrar, m *Memory) { m.generations[Bucket("alice")] = 0 },
+			func(r *Registrar) {
+				r.Find(ctx, []string{"alice"})
+				r.keep(ctx, r.now())
+			}},
+	} {
+		r, memory := trusting(t)
+		tt.lose(r, memory)
+		if tt.visit(r); r.breaker.Trusted() || r.ready() {
+			t.Errorf("%s: the table is %v", tt.name, r.breaker.State)
+		}
+	}
+	r, memory := newTestRegistrar(t)
+	r.rec.ended = true
+	memory.generations[5] = 0
+	if r.conclude(ctx, r.now()); r.breaker.Trusted() {
+		t.Error("a generation that changed during the pass was not noticed")
+	}
+}
+
+// meanwhile is a table in which something happens during a look-up.
+type meanwhile struct {
+	Table
+	do func()
+}
+
+func (m meanwhile) Lookup(ctx context.Context, users []string) (Lookup, error) {
+	l, err := m.Table.Lookup(ctx, users)
+	m.do()
+	return l, err
+}
+
+// A look-up that is under way when a doubt comes up proves nothing.
+func TestDoubtDuringALookUp(t *testing.T) {
+	r, _ := trusting(t)
+	users := []string{"alice"}
+	if f := r.Find(context.Background(), users); !f.Proves("alice") {
+		t.Fatal("nothing is proven")
+	}
+	r.table = meanwhile{r.table, func() { r.doubt("of the test") }}
+	if f := r.Find(context.Background(), users); f.Proves("alice") {
+		t.Error("it is proven by what is doubted")
+	}
+}
+
+// What waits to be written is not missing; and when the table is given up, only removals wait on.
+func TestWhatWaits(t *testing.T) {
+	r, _ := trusting(t)
+	alice, bob := Session{User: "alice", Device: "phone", ConnID: 1}, Session{User: "bob", Device: "phone", ConnID: 2}
+	r.queue(work{op: opRegister, session: alice})
+	r.queue(work{op: opRemove, session: bob})
+	r.compare(context.Background(), []Session{alice})
+	if !r.breaker.Trusted() || r.pending.conns[1].repair {
+		t.Error("a session that waits was called missing")
+	}
+	for range suspectProbes {
+		r.errored("nothing", ErrDegraded)
+	}
+	if r.breaker.State != Degraded || r.pending.has(1) || !r.pending.has(2) {
+		t.Errorf("the table is %v, and of %d that wait the registration is %v", r.breaker.State, len(r.pending.conns), r.pending.has(1))
 	}
 }

@@ -12,7 +12,8 @@ const leasePlace = 64
 const trustFor = 10 * time.Second
 
 // clocks estimates the time of the servers. A server said a time and its answer arrived some time later, so an estimate
-// is never too high, unless the server's clock was set back.
+// is never too high, unless the server's clock was set back: then it is, for trustFor at most. If the clock was set
+// forward, commands seem late, and their answers bring the new time.
 type clocks struct {
 	mu     sync.Mutex
 	places [leasePlace + 1]reading
@@ -38,13 +39,6 @@ func (c *clocks) estimate(place int, now time.Time) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.places[place].estimate(now)
-}
-
-// forget makes the next reading the estimate, whatever it is.
-func (c *clocks) forget(place int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.places[place] = reading{}
 }
 
 func (r *reading) estimate(now time.Time) int64 {

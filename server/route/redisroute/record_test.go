@@ -108,11 +108,6 @@ func TestClocks(t *testing.T) {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}
-	c.forget(3)
-	c.read(3, 5, now)
-	if got := c.estimate(3, now); got != 5 {
-		t.Errorf("after it was forgotten: %d", got)
-	}
 	if got := c.estimate(4, now); got != 0 {
 		t.Errorf("another server: %d", got)
 	}

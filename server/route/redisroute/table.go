@@ -94,7 +94,6 @@ func (t *Table) write(ctx context.Context, n int, place func(i int) int, build f
 			case bad != nil:
 				err = errors.Join(err, bad)
 			case outcome == late:
-				t.clocks.forget(place(i))
 				again = append(again, i)
 			}
 			outcomes[i] = outcome
