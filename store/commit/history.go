@@ -119,13 +119,14 @@ func (h *history) messages(from, to uint64) error {
 	upper := appendMessageKey(nil, h.partition, h.name, to+1)
 	prefix := len(lower) - 8
 	next := from
+	like := &store.Message{}
 	var failed error
 	err := h.store.engine.Scan(lower, upper, func(key, value []byte) bool {
 		if number(key[prefix:]) != next {
 			return false
 		}
 		m := &store.Message{Conversation: h.name, Seq: next}
-		if failed = keyError(key, parseMessage(m, slices.Clone(value))); failed != nil {
+		if failed = keyError(key, parseMessage(m, slices.Clone(value), like)); failed != nil {
 			return false
 		}
 		h.room -= len(m.Payload)
@@ -134,6 +135,7 @@ func (h *history) messages(from, to uint64) error {
 			return false
 		}
 		h.page.Messages = append(h.page.Messages, m)
+		like = m
 		next++
 		return true
 	})

@@ -50,9 +50,7 @@ func (e *entry) append(dst []byte) []byte {
 func (e *entry) parse(value []byte) error {
 	f := parse(value)
 	e.kind = store.Kind(f.byte())
-	if name := f.bytes(); string(name) != e.conversation {
-		e.conversation = string(name)
-	}
+	e.conversation = shared(f.bytes(), e.conversation)
 	e.seq, e.time, e.member = f.number(), int64(f.number()), false
 	switch e.kind {
 	case store.KindMessage:

@@ -98,7 +98,7 @@ type value interface {
 type storedMessage struct{ store.Message }
 
 func (m *storedMessage) append(dst []byte) []byte { return appendMessage(dst, &m.Message) }
-func (m *storedMessage) parse(value []byte) error { return parseMessage(&m.Message, value) }
+func (m *storedMessage) parse(value []byte) error { return parseMessage(&m.Message, value, &m.Message) }
 
 type storedSpans struct{ spans }
 

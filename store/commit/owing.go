@@ -239,7 +239,7 @@ func (c *committer) message(conv *head[talk], seq uint64) (*store.Message, error
 	}
 	m := &store.Message{Conversation: conv.name, Seq: seq}
 	if err == nil {
-		err = parseMessage(m, value)
+		err = parseMessage(m, value, m)
 	}
 	return m, keyError(key, err)
 }

@@ -87,46 +87,6 @@ func (s *Store) readEntries(p uint8, user string, from, to uint64) ([]entry, err
 	return entries, err
 }
 
-// join makes what a reader sees of entries, as far as the room for payload goes.
-func (s *Store) join(entries []entry, from uint64, room int) ([]store.Entry, error) {
-	page := make([]store.Entry, 0, len(entries))
-	for i := range entries {
-		joined := store.Entry{Pos: from + uint64(i), Kind: entries[i].kind}
-		payload := 0
-		if joined.Kind == store.KindConversation {
-			joined.Membership = entries[i].membership()
-		} else {
-			m, err := s.message(&entries[i])
-			if err != nil {
-				return nil, err
-			}
-			if joined.Message, joined.Void = m, m == nil; m != nil {
-				payload = len(m.Payload)
-			}
-		}
-		if room -= payload; room < 0 && i > 0 {
-			break
-		}
-		page = append(page, joined)
-	}
-	return page, nil
-}
-
-// message reads what an entry points to, nil if it was trimmed.
-func (s *Store) message(e *entry) (*store.Message, error) {
-	p := partitionOf(e.conversation)
-	m := &store.Message{Conversation: e.conversation, Seq: e.seq}
-	found, err := s.read(appendMessageKey(nil, p, e.conversation, e.seq), func(value []byte) error { return parseMessage(m, value) })
-	if found || err != nil {
-		return m, err
-	}
-	conv, err := s.readConversation(p, e.conversation)
-	if err == nil && e.seq > conv.trimmed {
-		err = fmt.Errorf("message %d of %q: %w", e.seq, e.conversation, errMissing)
-	}
-	return nil, err
-}
-
 func (s *Store) readInbox(p uint8, user string) (in inbox, err error) {
 	_, err = s.read(appendInboxKey(nil, p, user), in.parse)
 	return in, err

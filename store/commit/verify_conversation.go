@@ -37,7 +37,7 @@ func (v *verifier) read(name string) (*ledger, error) {
 			continue
 		}
 		var m store.Message
-		_, err := v.get(appendMessageKey(nil, p, name, o.seq), func(value []byte) error { return parseMessage(&m, value) })
+		_, err := v.get(appendMessageKey(nil, p, name, o.seq), func(value []byte) error { return parseMessage(&m, value, &m) })
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +152,7 @@ func (v *verifier) message(seq uint64, value []byte) error {
 	}
 	v.last = seq
 	var m store.Message
-	if err := parseMessage(&m, value); err != nil || v.now-m.Time >= dedupKept {
+	if err := parseMessage(&m, value, &m); err != nil || v.now-m.Time >= dedupKept {
 		return err
 	}
 	var d dedup
