@@ -30,6 +30,11 @@ func opener(cfg config.Config, set *metrics.Set, log *slog.Logger) func(store.Si
 		if cfg.Store == config.StoreMemory {
 			return memstore.New(memstore.Options{Sink: sink}), nil
 		}
-		return pebblestore.Open(pebblestore.Options{Dir: cfg.DataDir, Metrics: set, Log: log, Commit: commit.Options{Sink: sink}})
+		return pebblestore.Open(pebblestore.Options{Dir: cfg.DataDir, Metrics: set, Log: log,
+			Commit: commit.Options{Sink: sink, QueueCommands: queueCommands}})
 	}
 }
+
+// queueCommands is how many commands wait for the store before Sends are refused: half a second of a fast node, for a
+// disk that stands still for a moment should cost that moment and not a round of refusals and their delays.
+const queueCommands = 16_384
