@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	crand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -43,12 +44,28 @@ type committer struct {
 	spans            spans
 }
 
+func newCommitter(engine store.Engine, o Options, queue *queue, cursors *cursors, owing *owing) *committer {
+	c := &committer{
+		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: cursors, owing: owing,
+		atOnce: o.AtOnce, chunkSize: o.Chunk,
+		batch: newBatch(), commits: make(chan *batch, 1), results: make(chan error, 1),
+	}
+	c.batch.number = 1
+	c.conversations = newHeads(o.Heads, c.drop)
+	c.inboxes = newHeads[inbox](o.Heads, nil)
+	var seed [32]byte
+	crand.Read(seed[:])
+	c.ids = rand.NewChaCha8(seed)
+	return c
+}
+
 // run commits until the queue is closed and everything in it is answered. An error means that nothing is known about
 // the last batch: the caller must give no answer any more.
 func (c *committer) run() error {
 	go c.commitEach()
 	defer close(c.commits)
 	for {
+		closed := c.queue.isClosed() // asked first: what was queued before is seen below
 		if err := c.build(); err != nil {
 			return err
 		}
@@ -63,7 +80,7 @@ func (c *committer) run() error {
 			}
 		case c.more():
 			// came since build looked
-		case c.queue.isClosed():
+		case closed:
 			return nil // what is owed to inboxes is in the store
 		default:
 			<-c.queue.wake

@@ -1,7 +1,6 @@
 package commit
 
 import (
-	"log/slog"
 	"time"
 
 	"lifeline/store"
@@ -67,7 +66,7 @@ func (s *Store) purgeForever() {
 			return
 		}
 		if err := s.Purge(); err != nil {
-			slog.Warn("expired client ids could not be deleted", "error", err)
+			s.log.Warn("expired client ids could not be deleted", "error", err)
 		}
 	}
 }

@@ -1,11 +1,10 @@
 package commit
 
 import (
-	"crypto/rand"
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"os"
 	"sync"
 	"time"
@@ -24,6 +23,7 @@ type Options struct {
 	Heads         int              // cached heads of conversations, and as many of inboxes; if zero, 65,536
 	Full          func() bool      // asked at each Submit whether the disk is too full for it; if nil, it never is
 	Observe       func(Batch)      // on the committer's goroutine, after each batch
+	Log           *slog.Logger     // if nil, slog.Default
 	Fatal         func(error)      // called once when nothing is known about a batch any more; if nil, logs and exits
 }
 
@@ -43,6 +43,7 @@ type Store struct {
 	epoch   store.Epoch
 	now     func() time.Time
 	full    func() bool
+	log     *slog.Logger
 	queue   *queue
 	cursors *cursors
 	owed    *owing        // only its total
@@ -64,22 +65,13 @@ func Open(engine store.Engine, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	o = o.withDefaults()
+	o = o.WithDefaults()
 	queue := newQueue(o.QueueCommands, o.QueueBytes)
 	s := &Store{
-		engine: engine, epoch: meta.Epoch, now: o.Now, full: o.Full, queue: queue, cursors: newCursors(queue.poke),
+		engine: engine, epoch: meta.Epoch, now: o.Now, full: o.Full, log: o.Log, queue: queue, cursors: newCursors(queue.poke),
 		owed: newOwing(), stop: make(chan struct{}), done: make(chan struct{}),
 	}
-	c := &committer{
-		engine: engine, sink: o.Sink, clock: o.Now, observe: o.Observe, queue: queue, cursors: s.cursors, owing: s.owed, atOnce: o.AtOnce, chunkSize: o.Chunk,
-		inboxes: newHeads[inbox](o.Heads, nil), batch: newBatch(),
-		commits: make(chan *batch, 1), results: make(chan error, 1),
-	}
-	c.conversations = newHeads(o.Heads, c.drop)
-	c.batch.number = 1
-	var seed [32]byte
-	rand.Read(seed[:])
-	c.ids = mathrand.NewChaCha8(seed)
+	c := newCommitter(engine, o, queue, s.cursors, s.owed)
 	if err := c.resume(); err != nil {
 		return nil, fmt.Errorf("read what is owed: %w", err)
 	}
@@ -91,37 +83,29 @@ func Open(engine store.Engine, o Options) (*Store, error) {
 	return s, nil
 }
 
-func (o Options) withDefaults() Options {
+// WithDefaults fills in what is zero, as Open does.
+func (o Options) WithDefaults() Options {
+	o.QueueCommands = cmp.Or(o.QueueCommands, 4096)
+	o.QueueBytes = cmp.Or(o.QueueBytes, 32<<20)
+	o.AtOnce = cmp.Or(o.AtOnce, 200)
+	o.Chunk = cmp.Or(o.Chunk, 500)
+	o.Heads = cmp.Or(o.Heads, 65536)
+	o.Log = cmp.Or(o.Log, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.QueueCommands == 0 {
-		o.QueueCommands = 4096
-	}
-	if o.QueueBytes == 0 {
-		o.QueueBytes = 32 << 20
-	}
-	if o.AtOnce == 0 {
-		o.AtOnce = 200
-	}
-	if o.Chunk == 0 {
-		o.Chunk = 500
-	}
-	if o.Heads == 0 {
-		o.Heads = 65536
 	}
 	if o.Full == nil {
 		o.Full = func() bool { return false }
 	}
 	if o.Fatal == nil {
-		o.Fatal = exit
+		o.Fatal = o.exit
 	}
 	return o
 }
 
 // exit ends the process before it could acknowledge what is not durable.
-func exit(err error) {
-	slog.Error("the store cannot go on; what was not acknowledged may be lost", "error", err)
+func (o Options) exit(err error) {
+	o.Log.Error("the store cannot go on and the process ends; nothing was acknowledged that is not durable", "error", err)
 	os.Exit(1)
 }
 

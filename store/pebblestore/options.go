@@ -2,7 +2,6 @@ package pebblestore
 
 import (
 	"log/slog"
-	"os"
 
 	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2"
@@ -60,13 +59,10 @@ func (o Options) withDefaults() Options {
 	if o.wrap == nil {
 		o.wrap = func(e store.Engine) store.Engine { return e }
 	}
-	if o.Commit.Fatal == nil {
-		log := o.Log
-		o.Commit.Fatal = func(err error) {
-			log.Error("the store cannot go on and the process ends; nothing was acknowledged that is not durable", "dir", o.Dir, "error", err)
-			os.Exit(1)
-		}
+	if o.Commit.Log == nil {
+		o.Commit.Log = o.Log.With("dir", o.Dir)
 	}
+	o.Commit = o.Commit.WithDefaults()
 	return o
 }
 
