@@ -2,8 +2,9 @@ package route
 
 import "time"
 
-// Session is one authenticated session of this node, as its loop hands it over. Strings are copies; Started and Seen
-// are readings of one clock, of which only differences are used.
+// Session is one authenticated session of this node, as its loop hands it over. Strings are copies. Started and Seen
+// are readings of one clock, of which only differences are used; it must go on while the process is paused, or an old
+// session would seem newer than one that came meanwhile.
 type Session struct {
 	User, Device string
 	ConnID       uint64

@@ -18,7 +18,7 @@ import (
 // What BenchmarkAtRest takes by hand.
 var (
 	restSessions = flag.Int("rest-sessions", 15_000, "sessions of BenchmarkAtRest")
-	restTime     = flag.Duration("rest-time", 5*time.Minute, "how long BenchmarkAtRest watches; one period of reconcile shows everything")
+	restTime     = flag.Duration("rest-time", 15*time.Minute, "how long BenchmarkAtRest watches: three periods of reconcile")
 )
 
 // fill puts sessions of users of one device each into a table.
