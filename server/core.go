@@ -113,6 +113,10 @@ func (c *Core) Deliver(loop int, items []delivery.Item) {
 // now is the node's clock: nanoseconds since the start, monotonic.
 func (c *Core) now() int64 { return int64(time.Since(c.started)) }
 
+// elapsed is the node's clock in a session's units. Unlike the loops' clocks it goes on while the process is paused, so
+// that an old session never seems newer to other nodes than one that came meanwhile.
+func (c *Core) elapsed() liveness.Time { return liveness.Time(0).Add(time.Since(c.started)) }
+
 // tickEvery is how often each loop's clock and sweep move on; a full pass of the sweep takes sweepTicks of them.
 const (
 	tickEvery  = 100 * time.Millisecond

@@ -116,12 +116,7 @@ func (sh *Shard) refreshRoute(s *session.Session, now liveness.Time, changed boo
 func (sh *Shard) routeSession(s *session.Session) route.Session {
 	return route.Session{User: string(sh.users.User(s)), Device: string(sh.users.Device(s)), ConnID: uint64(s.ID),
 		Instance: s.Instance, Attempt: uint64(s.Attempt), Order: s.Order, Platform: s.Platform, Suspect: s.Line.Marked() || protocol.Activity(s.Activity) == protocol.Suspending,
-		Started: sh.moment(s.Began), Seen: sh.moment(s.LastIn)}
-}
-
-// moment turns a time of the loop's clock into one that loops share.
-func (sh *Shard) moment(t liveness.Time) time.Time {
-	return time.Now().Add(-sh.clock.Now().Sub(t))
+		Started: sh.core.started.Add(s.Began.Sub(0)), Seen: time.Now().Add(-sh.clock.Now().Sub(s.LastIn))}
 }
 
 // Walk implements route.Host. A cursor is loop and slot. A loop without sessions is passed over.

@@ -188,3 +188,30 @@ func TestTwoStoresRefuseToSend(t *testing.T) {
 		}
 	})
 }
+
+// TestAPausedNodeDoesNotWin: a node that stood still keeps an old session, and a newer one elsewhere must not lose its
+// place to it when the old one is registered again.
+func TestAPausedNodeDoesNotWin(t *testing.T) {
+	script(t, func(t *testing.T) {
+		table, a, b := twoNodes(t)
+		old, _ := a.Login(0, Login{User: "bob", Device: "phone", Instance: 7})
+		Idle(5 * time.Second)
+		resume := []func(){a.Pause(0), a.Pause(1)}
+		Idle(10 * time.Minute)
+		fresh, _ := b.Login(1, Login{User: "bob", Device: "phone", Instance: 8})
+		Idle(time.Minute)
+		table.Flush() // everybody registers again, the paused node too
+		for _, r := range resume {
+			r()
+		}
+		old.ExpectClose(protocol.CodeDisplaced)
+		Idle(10 * time.Second)
+		fresh.Send(&protocol.Ping{})
+		synctest.Wait()
+		for _, f := range fresh.Pending() {
+			if f.Type() == protocol.TypeClose {
+				t.Fatalf("the newer session got %s", f.AppendText(nil))
+			}
+		}
+	})
+}

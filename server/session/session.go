@@ -56,7 +56,7 @@ type Session struct {
 	next uint32 // chain of the index, or of the free list: slot + 1, 0 = end
 
 	Attempt uint32        // rising within the instance
-	Began   liveness.Time // when the Connect was complete
+	Began   liveness.Time // when the Connect was complete, by the node's clock and not the loop's
 
 	// Stage is the place of this connection's bytes in the loop's staging buffers + 1, 0 = none wait.
 	Stage uint32
