@@ -73,7 +73,7 @@ func (c *Core) find(ctx context.Context, users []string) *route.Found {
 	if c.routes == nil || len(users) == 0 {
 		return &route.Found{Now: time.Now()}
 	}
-	found := c.routes.Find(ctx, users)
+	found := c.routes.Elsewhere(ctx, users)
 	return &found
 }
 
