@@ -163,6 +163,9 @@ func (c *committer) await() error {
 			return err
 		}
 	}
+	// The rest while the next is being committed.
+	c.conversations.settle(landed.number)
+	c.inboxes.settle(landed.number)
 	c.tell(landed)
 	landed.reset()
 	c.spare = append(c.spare, landed)
@@ -233,10 +236,8 @@ func (c *committer) resolve(command any) error {
 	panic("commit: a command that Submit does not know")
 }
 
-// settle is called when a batch is durable.
+// settle is called when a batch is durable, before the next is launched.
 func (c *committer) settle(b *batch) {
-	c.conversations.settle(b.number)
-	c.inboxes.settle(b.number)
 	c.owing.settle(b.number)
 	c.cursors.done()
 	for _, key := range b.forgets {

@@ -7,7 +7,7 @@ import (
 )
 
 // manyWaiting commands wake the committer while it waits for the engine.
-const manyWaiting = 32
+const manyWaiting = 16
 
 // queue holds the commands that wait for the committer, bounded in number and bytes. A command counts until it is in a
 // batch.

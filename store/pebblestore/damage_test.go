@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -26,6 +27,11 @@ func TestDamageIsRefused(t *testing.T) {
 	}
 	for n := range 600 {
 		storetest.Call(s, directSend(n))
+	}
+	for deadline := time.Now().Add(30 * time.Second); s.db.Metrics().Levels[0].TablesCount == 0; <-time.After(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no table was made")
+		}
 	}
 	crashed := disk.CrashClone(vfs.CrashCloneCfg{})
 	if err := s.Close(); err != nil {
