@@ -32,6 +32,7 @@ type opened struct {
 func open(tb testing.TB, fs *vfs.MemFS, o storetest.Options) *opened {
 	tb.Helper()
 	options := testOptions(tb, fs)
+	options.MemTableBytes = conformanceMemTable
 	options.Commit.Sink, options.Commit.Now, options.Commit.QueueCommands = o.Sink, o.Now, o.Queue
 	s, err := Open(options)
 	if err != nil {
