@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -16,33 +17,45 @@ import (
 	"lifeline/store"
 )
 
-// recording is an engine that keeps a copy of every batch.
+// recording is an engine that keeps a copy of every batch, in one piece so that the garbage collector has no work with it.
 type recording struct {
 	store.Engine
-	bytes   []byte
-	batches [][]store.PartitionOps
-	busy    time.Duration
+	bytes []byte
+	ends  []int // of the batches
+	busy  time.Duration
 }
 
 func (r *recording) Commit(ctx context.Context, batch []store.PartitionOps) error {
-	copied := make([]store.PartitionOps, len(batch))
-	for i, p := range batch {
-		copied[i] = p
-		copied[i].Ops = make([]store.Op, len(p.Ops))
-		for j, op := range p.Ops {
-			copied[i].Ops[j] = store.Op{Key: r.copy(op.Key), Value: r.copy(op.Value), Delete: op.Delete}
+	for _, p := range batch {
+		for _, op := range p.Ops {
+			r.bytes = binary.AppendUvarint(r.bytes, uint64(len(op.Key)))
+			r.bytes = append(r.bytes, op.Key...)
+			r.bytes = binary.AppendUvarint(r.bytes, uint64(len(op.Value)))
+			r.bytes = append(r.bytes, op.Value...)
 		}
 	}
-	r.batches = append(r.batches, copied)
+	r.ends = append(r.ends, len(r.bytes))
 	began := time.Now()
 	defer func() { r.busy += time.Since(began) }()
 	return r.Engine.Commit(ctx, batch)
 }
 
-func (r *recording) copy(b []byte) []byte {
-	n := len(r.bytes)
-	r.bytes = append(r.bytes, b...)
-	return r.bytes[n:len(r.bytes):len(r.bytes)]
+// batches takes the recorded bytes apart.
+func (r *recording) batches() [][]store.Op {
+	batches := make([][]store.Op, len(r.ends))
+	at := 0
+	field := func() []byte {
+		n, size := binary.Uvarint(r.bytes[at:])
+		from := at + size
+		at = from + int(n)
+		return r.bytes[from:at:at]
+	}
+	for i, end := range r.ends {
+		for at < end {
+			batches[i] = append(batches[i], store.Op{Key: field(), Value: field()})
+		}
+	}
+	return batches
 }
 
 // diskOptions opens a store as lifelined does.
@@ -88,10 +101,11 @@ func (c *caller) send(s store.Store, payload []byte) store.Answer {
 // BenchmarkSend measures durable sends with 256 callers, then a bare Pebble with the same batches: keys, values, sizes.
 // With one operation per message, run it as -benchtime 300000x.
 func BenchmarkSend(b *testing.B) {
-	var recorded *recording
+	var batches [][]store.Op
 	var ours float64
 	b.Run("store", func(b *testing.B) {
 		o := diskOptions(b)
+		var recorded *recording
 		o.wrap = func(e store.Engine) store.Engine {
 			recorded = &recording{Engine: e, bytes: make([]byte, 0, b.N*800)}
 			return recorded
@@ -101,13 +115,12 @@ func BenchmarkSend(b *testing.B) {
 			b.Fatal(err)
 		}
 		ours = benchmarkCallers(b, s, 256)
+		batches = recorded.batches()
 		var keys, bytes int
-		for _, batch := range recorded.batches {
-			for _, p := range batch {
-				keys += len(p.Ops)
-				for _, op := range p.Ops {
-					bytes += len(op.Key) + len(op.Value)
-				}
+		for _, batch := range batches {
+			keys += len(batch)
+			for _, op := range batch {
+				bytes += len(op.Key) + len(op.Value)
 			}
 		}
 		s.sample.take(s.db.Metrics())
@@ -116,31 +129,26 @@ func BenchmarkSend(b *testing.B) {
 		b.ReportMetric(float64(keys)/n, "keys/msg")
 		b.ReportMetric(float64(bytes)/n, "B/msg")
 		b.ReportMetric(float64(s.sample.walBytes.Load())/n, "wal-B/msg")
-		b.ReportMetric(n/float64(len(recorded.batches)), "msgs/batch")
+		b.ReportMetric(n/float64(len(batches)), "msgs/batch")
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
 	})
 	b.Run("bare", func(b *testing.B) {
-		bare := benchmarkBare(b, messages(b, recorded), 256)
+		bare := benchmarkBare(b, messages(b, batches), 256)
 		b.ReportMetric(100*ours/bare, "%store-of-bare")
 	})
 	b.Run("bare-alone", func(b *testing.B) {
-		benchmarkAlone(b, recorded.batches)
+		benchmarkAlone(b, batches)
 	})
 }
 
 // messages divides the recorded operations among the messages: as many keys and bytes, on average, as each had.
-func messages(b *testing.B, r *recording) [][]store.Op {
-	if r == nil {
+func messages(b *testing.B, batches [][]store.Op) [][]store.Op {
+	if len(batches) == 0 {
 		b.Fatal("the batches to repeat come from BenchmarkSend/store")
 	}
-	var all []store.Op
-	for _, batch := range r.batches {
-		for _, p := range batch {
-			all = append(all, p.Ops...)
-		}
-	}
+	all := slices.Concat(batches...)
 	divided := make([][]store.Op, b.N)
 	for i := range divided {
 		divided[i] = all[i*len(all)/b.N : (i+1)*len(all)/b.N]
@@ -240,16 +248,14 @@ func commitBare(b *testing.B, db *pebble.DB, queue <-chan *bareCaller) {
 }
 
 // benchmarkAlone repeats the batches as they were, one behind the other, with nobody to tell.
-func benchmarkAlone(b *testing.B, batches [][]store.PartitionOps) {
+func benchmarkAlone(b *testing.B, batches [][]store.Op) {
 	db := openBare(b)
 	spent := cpuTime(b)
 	b.ResetTimer()
 	for _, recorded := range batches {
 		batch := db.NewBatch()
-		for _, p := range recorded {
-			for _, op := range p.Ops {
-				batch.Set(op.Key, op.Value, nil)
-			}
+		for _, op := range recorded {
+			batch.Set(op.Key, op.Value, nil)
 		}
 		if err := batch.Commit(pebble.Sync); err != nil {
 			b.Fatal(err)
