@@ -17,7 +17,8 @@ type memEngine struct {
 	values  [256]map[string][]byte // by partition
 	sorted  [256][]string          // by partition; nil = to be sorted
 	closed  bool
-	failing error // of every Commit, when set
+	failing error          // of every Commit, when set
+	watch   func(store.Op) // each one that is in, when set; mu is held
 	commits int
 }
 
@@ -48,6 +49,13 @@ func (e *memEngine) Commit(_ context.Context, batch []store.PartitionOps) error 
 				delete(e.values[op.Key[0]], string(op.Key))
 			} else {
 				e.values[op.Key[0]][string(op.Key)] = bytes.Clone(op.Value)
+			}
+		}
+	}
+	if e.watch != nil {
+		for _, p := range batch {
+			for _, op := range p.Ops {
+				e.watch(op)
 			}
 		}
 	}
@@ -108,6 +116,10 @@ func (e *memEngine) Close() error {
 func (e *memEngine) clone() *memEngine {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.copied()
+}
+
+func (e *memEngine) copied() *memEngine {
 	c := newMemEngine()
 	for p := range e.values {
 		c.values[p] = maps.Clone(e.values[p])

@@ -25,7 +25,15 @@ func verify(tb testing.TB, engine *memEngine, now time.Time) []string {
 func filled(tb testing.TB) (*memEngine, time.Time) {
 	tb.Helper()
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	s := open(tb, newMemEngine(), storetest.Options{Now: func() time.Time { return now }})
+	engine := newMemEngine()
+	var owing *memEngine // as it was when the last message's entries began to be owed: nobody knows when they are paid
+	engine.watch = func(op store.Op) {
+		var o obligation
+		if op.Key[1] == spaceObligation && !op.Delete && o.parse(op.Value) == nil && o.kind == store.KindMessage && o.seq == 3 && owing == nil {
+			owing = engine.copied()
+		}
+	}
+	s := open(tb, engine, storetest.Options{Now: func() time.Time { return now }})
 	client := 0
 	send := func(from, to, group string) store.Command {
 		client++
@@ -59,7 +67,7 @@ func filled(tb testing.TB) (*memEngine, time.Time) {
 	if err := s.Close(); err != nil {
 		tb.Fatal(err)
 	}
-	return s.engine.clone(), now
+	return owing, now
 }
 
 func TestVerifyFindsNothing(t *testing.T) {
@@ -82,7 +90,7 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 		if _, rest, ok := splitOwner([]byte(key)); ok && (table == spaceConversation || table == spaceUser) {
 			table = rest[0]
 		}
-		if tables[table]++; table == spaceMeta || tables[table] > 20 {
+		if tables[table]++; table == spaceMeta || tables[table] > 8 {
 			continue
 		}
 		value := engine.values[key[0]][key]

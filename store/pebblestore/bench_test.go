@@ -123,12 +123,15 @@ func BenchmarkSend(b *testing.B) {
 				bytes += len(op.Key) + len(op.Value)
 			}
 		}
-		s.sample.take(s.db.Metrics())
+		m := s.db.Metrics()
+		total := m.Total()
+		tables := total.TableBytesFlushed + total.TableBytesCompacted
 		n := float64(b.N)
 		b.ReportMetric(100*recorded.busy.Seconds()/b.Elapsed().Seconds(), "%committing")
 		b.ReportMetric(float64(keys)/n, "keys/msg")
-		b.ReportMetric(float64(bytes)/n, "B/msg")
-		b.ReportMetric(float64(s.sample.walBytes.Load())/n, "wal-B/msg")
+		b.ReportMetric(float64(bytes)/n, "keys+values-B/msg")
+		b.ReportMetric(float64(m.WAL.BytesWritten)/n, "log-B/msg")
+		b.ReportMetric(float64(tables)/n, "tables-B/msg")
 		b.ReportMetric(n/float64(len(batches)), "msgs/batch")
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
