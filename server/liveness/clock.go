@@ -6,9 +6,8 @@ const (
 	// TickInterval is how often a loop is to call [Clock.Tick].
 	TickInterval = 100 * time.Millisecond
 
-	maxStep   = 250 * time.Millisecond // what one tick adds at most
-	lateAfter = 500 * time.Millisecond // a tick this much behind its interval is late
-	grace     = 2 * time.Second        // no kills for this long after a late tick
+	maxStep = 250 * time.Millisecond // what one tick adds at most; one that would add more is late
+	grace   = 2 * time.Second        // no kills for this long after a late tick
 )
 
 // Time is a moment of one loop's clock, in tenths of a second since the node started. It lasts 13 years.
@@ -32,8 +31,9 @@ func (t Time) Before(u Time) bool { return t < u }
 
 // Clock is a loop's idea of time. It is capped: a node that was paused (a suspended machine, a stalled disk, a long
 // collection) did not read its sockets meanwhile, so the silence it finds afterwards is its own and proves nothing
-// about its clients. Each tick therefore adds little, and a late one forbids kills until the loop has caught up with
-// what waits in the sockets. The zero value is ready; it is owned by one loop.
+// about its clients. Each tick therefore adds little, and one that came too late for that forbids kills until the loop has
+// caught up with what waits in the sockets: a deadline and the frame that keeps it may lie in the same standstill, and the
+// tick may be read first. The zero value is ready; it is owned by one loop.
 type Clock struct {
 	elapsed time.Duration // capped
 	wall    time.Duration // at the last tick
@@ -49,9 +49,8 @@ func (c *Clock) Tick(wall time.Duration) Time {
 		step, c.ticked = 0, true
 	}
 	c.wall = wall
-	late := step > TickInterval+lateAfter
 	c.elapsed += min(max(step, 0), maxStep)
-	if late {
+	if step > maxStep {
 		c.until = c.elapsed + grace
 	}
 	return c.Now()

@@ -47,6 +47,16 @@ func (c *Client) Send(f protocol.Frame) {
 	c.Write(f.Append(nil))
 }
 
+// Arrive puts a frame where the loop will read it, without waiting until it has. The loop may stand still meanwhile.
+func (c *Client) Arrive(f protocol.Frame) {
+	b := f.Append(nil)
+	c.loop.tasks <- func() {
+		if !c.conn.closed {
+			c.loop.shard.Traffic(c.conn.session, b)
+		}
+	}
+}
+
 // Next returns the next frame.
 func (c *Client) Next() protocol.Frame {
 	c.t.Helper()

@@ -36,6 +36,11 @@ func WrapStore(wrap func(open func(store.Sink) (store.Store, error)) func(store.
 	return func(o *server.CoreOptions) { o.Open = wrap(o.Open) }
 }
 
+// Room sets how many connections the node takes.
+func Room(connections int) Option {
+	return func(o *server.CoreOptions) { o.MaxConnections = connections }
+}
+
 // Share has the node take part in a table with others.
 func Share(table *route.Memory, node string, incarnation uint64) Option {
 	return func(o *server.CoreOptions) {

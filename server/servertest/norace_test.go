@@ -1,0 +1,6 @@
+//go:build !race
+
+package servertest
+
+// stallSessions is how many sessions TestAStallHarmsNobody has.
+const stallSessions = 15_000

@@ -1,0 +1,6 @@
+//go:build race
+
+package servertest
+
+// stallSessions is smaller under the race detector, which makes log-ins slow.
+const stallSessions = 4000
