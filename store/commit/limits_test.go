@@ -144,6 +144,27 @@ func TestQueueBounds(t *testing.T) {
 	}
 }
 
+// The store's own work leaves nothing behind in the queue's account; or the bound in bytes would mean less with every step.
+func TestOwnWorkDoesNotCount(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := open(t, newMemEngine(), storetest.Options{Now: func() time.Time { return now }})
+	defer s.Close()
+	storetest.Call(s, &store.Send{Sender: "ann", SenderDevice: "phone", ToUser: "bob", ClientID: []byte("1")})
+	now = now.Add(30 * 24 * time.Hour)
+	for name, work := range map[string]func() error{
+		"trim an inbox":        func() error { return s.TrimInbox("bob", 1) },
+		"trim a conversation":  func() error { return s.TrimConversation(store.Direct("ann", "bob"), 1) },
+		"purge the client ids": s.Purge,
+	} {
+		if err := work(); err != nil {
+			t.Fatal(err)
+		}
+		if load := s.Load(); load.QueueCommands != 0 || load.QueueBytes != 0 {
+			t.Errorf("%s: %d commands of %d bytes wait", name, load.QueueCommands, load.QueueBytes)
+		}
+	}
+}
+
 // What a large group owes is paid in every batch, but no more of it than a batch can bear while others wait.
 func TestChunksAndCommandsShareBatches(t *testing.T) {
 	engine := newMemEngine()

@@ -79,27 +79,28 @@ func (s *Store) Purge() error {
 	}
 	before := dayOf(now - dedupKept) // the days before have expired whole
 	for p := range uint8(store.Partitions) {
+		from, to := appendExpiryKey(nil, p, 0, ""), appendExpiryKey(nil, p, before, "")
 		for {
-			p, found, err := s.expiredDay(p, before)
+			day, found, err := s.expiredDay(from, to)
 			if err != nil {
 				return err
 			}
 			if !found {
 				break
 			}
-			if err := s.purgeDay(p, now); err != nil {
+			if err := s.purgeDay(day, now); err != nil {
 				return err
 			}
+			from = appendExpiryKey(from[:0], p, day.day, day.conversation) // the keys before are deleted, and slow to pass
 		}
 	}
 	return nil
 }
 
-// expiredDay finds a conversation that has client ids of an expired day.
-func (s *Store) expiredDay(p uint8, before uint32) (first purge, found bool, err error) {
-	from, to := appendExpiryKey(nil, p, 0, ""), appendExpiryKey(nil, p, before, "")
+// expiredDay finds the first conversation that has client ids of an expired day.
+func (s *Store) expiredDay(from, to []byte) (first purge, found bool, err error) {
 	err = s.engine.Scan(from, to, func(key, _ []byte) bool {
-		first = purge{day: expiryDay(key), conversation: string(key[len(from):])}
+		first = purge{day: expiryDay(key), conversation: string(key[len(to):])}
 		found = true
 		return false
 	})

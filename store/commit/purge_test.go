@@ -68,3 +68,44 @@ func TestPurge(t *testing.T) {
 	now = now.Add(30 * 24 * time.Hour)
 	check("a month later", 0, 0)
 }
+
+// expiryScans keeps where the search for expired days began.
+type expiryScans struct {
+	*memEngine
+	from []string
+}
+
+func (e *expiryScans) Scan(from, to []byte, each func(key, value []byte) bool) error {
+	if len(from) > 1 && from[1] == spaceExpiry {
+		e.from = append(e.from, string(from))
+	}
+	return e.memEngine.Scan(from, to, each)
+}
+
+// A search begins where the last one found something: a database walks over the keys that were deleted before it.
+func TestPurgeGoesForward(t *testing.T) {
+	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	engine := &expiryScans{memEngine: newMemEngine()}
+	whole(engine.memEngine)
+	s, err := Open(engine, Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for n := range 500 {
+		storetest.Call(s, &store.Send{Sender: "ann", SenderDevice: "phone", ToUser: fmt.Sprint("user", n), ClientID: []byte("1")})
+	}
+	now = now.Add(30 * 24 * time.Hour)
+	if err := s.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	again := 0
+	for i, from := range engine.from[1:] {
+		if from <= engine.from[i] {
+			again++
+		}
+	}
+	if len(engine.from) != 500+store.Partitions || again > 0 {
+		t.Errorf("%d searches, of which %d began where another had", len(engine.from), again)
+	}
+}

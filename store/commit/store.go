@@ -146,11 +146,13 @@ func (s *Store) refusal(group bool) store.Refusal {
 	return store.None
 }
 
-// size is what a command counts in the queue, in bytes.
+// size is what a command counts in the queue, in bytes; the store's own work counts nothing.
 func size(command any) int {
 	const fixed = 128
 	n := fixed
 	switch c := command.(type) {
+	case *trim, *purge:
+		return 0
 	case *store.Send:
 		n += len(c.Sender) + len(c.SenderDevice) + len(c.ToUser) + len(c.ToGroup) + len(c.ClientID) + len(c.Payload)
 	case *store.Members:
