@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"math/bits"
+	"slices"
 	"time"
 
+	"lifeline/protocol"
 	"lifeline/server/liveness"
 	"lifeline/server/route"
 	"lifeline/server/session"
@@ -36,9 +38,10 @@ type PresentDevice struct {
 	Lagging  bool // only this node's own sessions say so
 }
 
-// Presence asks who is online: this node's own sessions first, which it believes, then the shared table, if there is one.
-// asker is the user who wants to know. It waits for loops, table and store, so it may be called from any goroutine that
-// may wait.
+// Presence asks who is online: this node's own sessions, which it believes, and the shared table, if there is one, about
+// those of other nodes. asker is the user who wants to know. When the table cannot be asked, a user with a session here is
+// still online, and Devices are those that are here. It waits for loops, table and store, so it may be called from any
+// goroutine that may wait.
 func (c *Core) Presence(ctx context.Context, asker string, users []string) ([]Presence, error) {
 	return c.presenceOf(ctx, users, func(user string) bool { return c.opts.MaySee == nil || c.opts.MaySee(asker, user) })
 }
@@ -48,13 +51,7 @@ func (c *Core) presenceOf(ctx context.Context, users []string, maySee func(user 
 	if err != nil {
 		return nil, err
 	}
-	var elsewhere []string
-	for _, u := range users {
-		if len(here[u]) == 0 {
-			elsewhere = append(elsewhere, u)
-		}
-	}
-	found := c.find(ctx, elsewhere)
+	found := c.find(ctx, users)
 	list := make([]Presence, 0, len(users))
 	for _, u := range users {
 		p := Presence{User: u}
@@ -70,33 +67,31 @@ func (c *Core) presenceOf(ctx context.Context, users []string, maySee func(user 
 
 // find asks the shared table. Without one, nobody is elsewhere, and that is proven.
 func (c *Core) find(ctx context.Context, users []string) *route.Found {
-	if c.routes == nil || len(users) == 0 {
+	if c.routes == nil {
 		return &route.Found{Now: time.Now()}
 	}
 	found := c.routes.Elsewhere(ctx, users)
 	return &found
 }
 
-// presence decides for one user.
+// presence decides for one user. Of a device that is here and elsewhere, what is here counts.
 func (c *Core) presence(user string, here []PresentDevice, found *route.Found) (Presence, error) {
 	p := Presence{User: user, State: Online, Devices: here}
-	if len(here) > 0 {
-		return p, nil
-	}
-	online, offline, _ := found.Route([]string{user})
-	switch {
-	case len(online) > 0:
-		for i := range found.Records {
-			if r := &found.Records[i]; r.User == user && found.Now.Sub(r.LastSeen) <= found.TTL {
-				p.Devices = append(p.Devices, PresentDevice{Device: r.Device, Platform: r.Platform, Suspect: r.Suspect})
-			}
+	for i := range found.Records {
+		r := &found.Records[i]
+		same := func(d PresentDevice) bool { return d.Device == r.Device }
+		if r.User == user && found.Live(r) && !slices.ContainsFunc(here, same) {
+			p.Devices = append(p.Devices, PresentDevice{Device: r.Device, Platform: r.Platform, Suspect: r.Suspect})
 		}
-	case len(offline) > 0:
+	}
+	switch {
+	case len(p.Devices) > 0:
+		return p, nil
+	case found.Proves(user):
 		return c.absence(user)
 	default:
-		p.State = Unknown
+		return Presence{User: user}, nil
 	}
-	return p, nil
 }
 
 // absence is what is said of a user who has no session. One of whom the store has nothing does not exist, and of such
@@ -150,15 +145,15 @@ func (sh *Shard) present(users []string, got map[string][]PresentDevice) {
 	for _, u := range users {
 		for s := sh.users.First(sh.core.dir.Hash(u)); s != nil; s = sh.users.Next(s) {
 			if s.State == session.Active && sh.users.Is(s, u) {
+				suspect := s.Line.Path(now).Path == liveness.PathSuspect || protocol.Activity(s.Activity) == protocol.Suspending
 				got[u] = append(got[u], PresentDevice{Device: string(sh.users.Device(s)), Platform: s.Platform,
-					Suspect: s.Line.Path(now).Path == liveness.PathSuspect, Lagging: s.Line.App(now).Lagging})
+					Suspect: suspect, Lagging: s.Line.App(now).Lagging})
 			}
 		}
 	}
 }
 
-// DeviceStates says what is known of a user's devices: those with a session here or elsewhere, and those named. It waits
-// as Presence does.
+// DeviceStates implements [route.DeviceStates]. It waits as Presence does.
 func (c *Core) DeviceStates(ctx context.Context, user string, devices []string) (map[string]route.DeviceState, error) {
 	here, err := c.present(ctx, []string{user})
 	if err != nil {
@@ -177,3 +172,5 @@ func (c *Core) DeviceStates(ctx context.Context, user string, devices []string) 
 	}
 	return states, nil
 }
+
+var _ route.DeviceStates = (*Core)(nil)

@@ -1,5 +1,7 @@
 package route
 
+import "context"
+
 // DeviceState is what is known of one device at one moment.
 type DeviceState uint8
 
@@ -15,7 +17,8 @@ var deviceStates = [...]string{"unknown", "none", "active", "suspect", "lagging"
 
 func (s DeviceState) String() string { return deviceStates[s] }
 
-// DeviceStates answers for the devices of one user. A device that is not in the answer is [DeviceUnknown].
+// DeviceStates says what is known of a user's devices: those with a session anywhere, and those that are named. It may be
+// called from any goroutine that may wait.
 type DeviceStates interface {
-	DeviceStates(user string) map[string]DeviceState
+	DeviceStates(ctx context.Context, user string, devices []string) (map[string]DeviceState, error)
 }

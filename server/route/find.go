@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ErrDegraded says that the table was not asked because calls of it keep failing.
+// ErrDegraded says that the table was not asked because the last call of it has failed.
 var ErrDegraded = errors.New("the online table is given up for the moment")
 
 // Found is who is online, as far as the table can tell. It is the answer for other nodes' sessions: for its own a node
@@ -25,6 +25,9 @@ type Found struct {
 // Proves reports whether Records has all there is of the user.
 func (f *Found) Proves(user string) bool { return f.Err == nil && !f.unproven[user] }
 
+// Live reports whether a record of Records makes its user online.
+func (f *Found) Live(r *Record) bool { return !r.Closed && f.Now.Sub(r.LastSeen) <= f.TTL }
+
 // Route splits members into online, offline and unknown; see [RouteWithUnknown].
 func (f *Found) Route(members []string) (online, offline, unknown []string) {
 	return RouteWithUnknown(members, f.Records, f.Proves, f.Now, f.TTL)
@@ -39,7 +42,7 @@ func (f *Found) States(user string, devices []string) map[string]DeviceState {
 		}
 	}
 	for i := range f.Records {
-		if r := &f.Records[i]; r.User == user && !r.Closed && f.Now.Sub(r.LastSeen) <= f.TTL {
+		if r := &f.Records[i]; r.User == user && f.Live(r) {
 			if states[r.Device] = DeviceActive; r.Suspect {
 				states[r.Device] = DeviceSuspect
 			}
@@ -48,8 +51,8 @@ func (f *Found) States(user string, devices []string) map[string]DeviceState {
 	return states
 }
 
-// Find looks up users. From any goroutine that may wait: it takes one round trip for each MaxBatch users, none when the
-// table is given up.
+// Find looks up users. From any goroutine that may wait: it takes one round trip for each MaxBatch users, none from the
+// moment that a call has failed until one goes through again.
 func (r *Registrar) Find(ctx context.Context, users []string) Found {
 	users = unique(users)
 	f := Found{TTL: r.opts.Self.TTL, unproven: make(map[string]bool)}
@@ -66,8 +69,8 @@ func (r *Registrar) Find(ctx context.Context, users []string) Found {
 	return f
 }
 
-// Elsewhere is [Registrar.Find] for a node that has asked itself first: records of its own are left out, for one that it
-// has no session for is only not removed yet.
+// Elsewhere is [Registrar.Find] for a node that asks itself about its own sessions: records of its own are left out, for
+// one that it has no session for is only not removed yet.
 func (r *Registrar) Elsewhere(ctx context.Context, users []string) Found {
 	f := r.Find(ctx, users)
 	f.Records = slices.DeleteFunc(f.Records, func(rec Record) bool { return rec.Node == r.opts.Self.Node })
@@ -78,7 +81,7 @@ func (r *Registrar) Elsewhere(ctx context.Context, users []string) Found {
 // proves nothing of a record that was not there before.
 func (r *Registrar) find(ctx context.Context, users []string, f *Found) error {
 	v := r.view.Load()
-	if v.state == Degraded {
+	if !v.usable() {
 		return ErrDegraded
 	}
 	r.mu.Lock()

@@ -1,7 +1,11 @@
 package servertest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,6 +153,129 @@ func TestPresenceAcrossTwoNodes(t *testing.T) {
 		}
 		if got := ann.ask("user-7")[0]; got.State != protocol.Online {
 			t.Fatalf("once the table is whole again: %+v", got)
+		}
+	})
+}
+
+// devices lists those of an answer, with a star at each suspect.
+func devices(u protocol.UserPresence) (list []string) {
+	for _, d := range u.Devices {
+		name := string(d.Device)
+		if d.Suspect {
+			name += "*"
+		}
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// stoppable is a table whose calls, while it is stopped, fail after the time that a real one is given.
+type stoppable struct {
+	route.Table
+	stopped atomic.Bool
+}
+
+const callTimeout = 400 * time.Millisecond
+
+var errStopped = errors.New("no answer")
+
+func (s *stoppable) call() error {
+	if !s.stopped.Load() {
+		return nil
+	}
+	time.Sleep(callTimeout)
+	return errStopped
+}
+
+// Lookup implements [route.Table].
+func (s *stoppable) Lookup(ctx context.Context, users []string) (route.Lookup, error) {
+	if err := s.call(); err != nil {
+		return route.Lookup{}, err
+	}
+	return s.Table.Lookup(ctx, users)
+}
+
+// Leases implements [route.Table].
+func (s *stoppable) Leases(ctx context.Context) (route.Leases, error) {
+	if err := s.call(); err != nil {
+		return route.Leases{}, err
+	}
+	return s.Table.Leases(ctx)
+}
+
+// Renew implements [route.Table].
+func (s *stoppable) Renew(ctx context.Context, l route.Lease, ttl time.Duration) (bool, error) {
+	if err := s.call(); err != nil {
+		return false, err
+	}
+	return s.Table.Renew(ctx, l, ttl)
+}
+
+// TestDevicesOnTwoNodes: whoever asks, on whichever node, is told of all of a user's devices. When the table cannot be
+// asked he is told of those that are there, and soon.
+func TestDevicesOnTwoNodes(t *testing.T) {
+	script(t, func(t *testing.T) {
+		table := route.NewMemory(nil)
+		self := route.Self{Node: "a", Incarnation: 1, Directory: "a", TTL: time.Hour}
+		slow := &stoppable{Table: table.Table(self, nil)}
+		a := Start(t, 2, Share(table, "a", 1), func(o *server.CoreOptions) {
+			o.Routes.Table = func(route.Self) (route.Table, error) { return slow, nil }
+		})
+		b := Start(t, 2, Share(table, "b", 1))
+		Idle(10 * time.Second)
+		ann, _ := a.Login(0, Login{User: "ann", Device: "phone"})
+		dan, _ := b.Login(0, Login{User: "dan", Device: "phone"})
+		a.Login(0, Login{User: "bob", Device: "phone"})
+		a.Login(1, Login{User: "bob", Device: "desktop"})
+		web, _ := b.Login(1, Login{User: "bob", Device: "web"})
+		web.Send(&protocol.State{Activity: protocol.Suspending})
+		Idle(time.Second)
+		for _, asker := range []*Client{ann, dan} {
+			if got := devices(asker.ask("bob")[0]); !slices.Equal(got, []string{"desktop", "phone", "web*"}) {
+				t.Errorf("%p is told of %q", asker, got)
+			}
+		}
+		states, err := a.Core.DeviceStates(t.Context(), "bob", []string{"phone", "tv"})
+		if want := "map[desktop:active phone:active tv:none web:suspect]"; err != nil || fmt.Sprint(states) != want {
+			t.Errorf("the devices are %v, %v, want %s", states, err, want)
+		}
+
+		// A record of this node without a session is only not removed yet.
+		ghost := route.Session{User: "bob", Device: "ghost", ConnID: 1 << 60, Started: time.Now(), Seen: time.Now()}
+		if _, err := table.Table(self, nil).Register(t.Context(), []route.Session{ghost}); err != nil {
+			t.Fatal(err)
+		}
+		if got := devices(ann.ask("bob")[0]); !slices.Equal(got, []string{"desktop", "phone", "web*"}) {
+			t.Errorf("ann is told of %q", got)
+		}
+
+		const budget = 2 * time.Second
+		slow.stopped.Store(true)
+		for i := range 20 {
+			began := time.Now()
+			bob := ann.ask("bob")[0]
+			took := time.Since(began)
+			if got := devices(bob); bob.State != protocol.Online || !slices.Equal(got, []string{"desktop", "phone"}) || took >= budget {
+				t.Fatalf("without the table, after %v: %v, %q", took, bob.State, got)
+			}
+			if i > 3 && took > callTimeout/4 {
+				t.Errorf("answer %d waited %v for a table that does not answer", i, took)
+			}
+			Idle(200 * time.Millisecond)
+		}
+		states, err = a.Core.DeviceStates(t.Context(), "bob", []string{"phone", "tv", "web"})
+		if want := "map[desktop:active phone:active tv:unknown web:unknown]"; err != nil || fmt.Sprint(states) != want {
+			t.Errorf("without the table the devices are %v, %v, want %s", states, err, want)
+		}
+		slow.stopped.Store(false)
+		Idle(30 * time.Second)
+		for _, c := range []*Client{ann, web} {
+			c.Send(&protocol.Ping{})
+			Expect[*protocol.Pong](c)
+		}
+		if got := devices(ann.ask("bob")[0]); !slices.Contains(got, "web*") {
+			t.Errorf("afterwards ann is told of %q", got)
 		}
 	})
 }
