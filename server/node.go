@@ -79,6 +79,10 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer stopHTTP()
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	n.core.StartRoutes(func(err error) { fail(fmt.Errorf("the node's id in the online table: %w", err)) })
+	n.core.awaitRoutes(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- n.engine.run(n.opts.Config.Listen) }()
 	select {
@@ -87,9 +91,6 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	case <-n.engine.up:
 	}
 	n.core.StartClock()
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	n.core.StartRoutes(func(err error) { fail(fmt.Errorf("the node's id in the online table: %w", err)) })
 	stopTuning := make(chan struct{})
 	defer close(stopTuning)
 	go n.core.tuneGC(stopTuning)

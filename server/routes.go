@@ -71,6 +71,18 @@ func (c *Core) StartRoutes(fatal func(error)) {
 	}()
 }
 
+// awaitRoutes waits until the table has told of other nodes, or is known not to answer, which takes it two seconds at most.
+// Sends of clients that come before could be stored beside another node's store.
+func (c *Core) awaitRoutes(ctx context.Context) {
+	if c.routes == nil {
+		return
+	}
+	select {
+	case <-c.routes.Asked():
+	case <-ctx.Done():
+	}
+}
+
 // stopRoutes says goodbye to the table.
 func (c *Core) stopRoutes() {
 	r := c.routes

@@ -116,10 +116,7 @@ func (r *Registrar) observe(l Leases, asked time.Time) {
 // After it everything is to be reconciled.
 func (r *Registrar) probe(ctx context.Context) {
 	r.rec.notBefore = r.now().Add(suspectPause)
-	if _, ok := r.take(ctx); !ok {
-		return
-	}
-	if ok, _ := r.readLeases(ctx); !ok {
+	if !r.knock(ctx) {
 		return
 	}
 	generations, err := r.table.Generations(ctx)
@@ -131,6 +128,32 @@ func (r *Registrar) probe(ctx context.Context) {
 	r.stale.Store(false)
 	r.happen(Probed)
 	r.rec.start(r.now(), generations)
+	r.advise(ctx)
+}
+
+// knock takes the lease and reads those of the others, in this order: of two nodes that start at once, one sees the other.
+func (r *Registrar) knock(ctx context.Context) (ok bool) {
+	if r.probes++; r.probes == 1 {
+		defer close(r.asked)
+	}
+	if _, ok = r.take(ctx); ok {
+		ok, _ = r.readLeases(ctx)
+	}
+	return ok
+}
+
+// advise says once what an operator should change about the table. One that does not tell is used as it is.
+func (r *Registrar) advise(ctx context.Context) {
+	if r.advised {
+		return
+	}
+	r.advised = true
+	switch advice, err := r.table.Advice(ctx); {
+	case err != nil:
+		r.log.Info("the online table does not tell how it is set up", "err", err)
+	case advice != "":
+		r.log.Warn("the online table may lose routes", "do", advice)
+	}
 }
 
 // watchConnections doubts when the table is reached by another line than before: it may be another one, with less in

@@ -249,6 +249,8 @@ func (t *memoryTable) Generations(ctx context.Context) (Generations, error) {
 	return t.generations, nil
 }
 
+func (t *memoryTable) Advice(context.Context) (string, error) { return "", nil }
+
 // Connections is always 1: what is in memory is not lost behind anyone's back.
 func (t *memoryTable) Connections() uint64 { return 1 }
 

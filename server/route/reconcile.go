@@ -37,6 +37,7 @@ func (c *reconcile) listed(cursor uint64, sessions []Session, next uint64) {
 		return
 	}
 	c.waiting, c.sessions, c.cursor, c.ended = false, sessions, next, next == 0
+	c.next = c.begun // at once; compare sets the pace
 }
 
 // due is when reconcileStep has something to do by the clock.

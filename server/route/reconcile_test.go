@@ -89,6 +89,43 @@ func TestLateAnswersOfTheHostAreIgnored(t *testing.T) {
 	}
 }
 
+// partHost lists its sessions in parts as they are given; an empty part need not be the last.
+type partHost struct {
+	silentHost
+	parts [][]Session
+	asked int
+}
+
+func (h *partHost) Walk(cursor uint64, _ int, reply func([]Session, uint64)) {
+	h.asked++
+	next := cursor + 1
+	if next == uint64(len(h.parts)) {
+		next = 0
+	}
+	reply(h.parts[cursor], next)
+}
+
+// A pass goes on at once behind a part without sessions: the patience with a host that does not answer is not for one
+// that has answered.
+func TestEmptyPartsDoNotHoldUpAPass(t *testing.T) {
+	one := func(conn uint64) []Session { return []Session{{User: "u", Device: "d", ConnID: conn}} }
+	for _, parts := range [][][]Session{{nil}, {nil, nil, one(1)}, {one(1), nil, one(2)}, {one(1), nil}, {nil, nil, nil}} {
+		r, _ := newTestRegistrar(t)
+		h := &partHost{parts: parts}
+		r.host = h
+		now := r.now()
+		for range 10 * len(parts) {
+			now = now.Add(time.Millisecond) // the pace of one session is a twentieth of it
+			r.absorb()
+			r.reconcileStep(context.Background(), now)
+			r.flush(context.Background(), now)
+		}
+		if h.asked != len(parts) || !r.breaker.Trusted() {
+			t.Errorf("%d parts: %d were asked for, and the table is %v", len(parts), h.asked, r.breaker.State)
+		}
+	}
+}
+
 // Each of these is found out by one call alone, when the others have not come yet.
 func TestDoubts(t *testing.T) {
 	ctx := context.Background()

@@ -56,6 +56,7 @@ type Registrar struct {
 	poll     time.Duration // how often the leases of all nodes are read
 	inbox    *inbox
 	counters Counters
+	asked    chan struct{} // closed by Run
 
 	// From any goroutine.
 	view       atomic.Pointer[view]
@@ -78,6 +79,8 @@ type Registrar struct {
 	carried     Generations // in the lease; none unless the table is trusted
 	connections uint64
 	leased      bool // the lease was ours at some time
+	probes      int
+	advised     bool
 	fatal       error
 	renewAt     time.Time
 	pollAt      time.Time
@@ -120,7 +123,7 @@ func NewRegistrar(o Options) (*Registrar, error) {
 		o.Now = time.Now
 	}
 	r := &Registrar{opts: o, table: o.Table, host: o.Host, log: o.Log, now: o.Now, begun: o.Now(), poll: o.Lease / 15,
-		inbox: newInbox(o.Queue), roster: newRoster(o.Self, 4*o.Lease), recent: newRecent(), pending: newPending(o.Queue)}
+		inbox: newInbox(o.Queue), asked: make(chan struct{}), roster: newRoster(o.Self, 4*o.Lease), recent: newRecent(), pending: newPending(o.Queue)}
 	r.budget.Store(int64(o.Budget))
 	r.breaker = NewBreaker(r.begun)
 	r.reconcileAt = r.begun.Add(r.jitter())
@@ -191,6 +194,10 @@ func (r *Registrar) Foreign() bool {
 	readable := r.view.Load().usable()
 	return readable || r.now().Sub(r.begun)-time.Duration(last) < 4*r.opts.Lease
 }
+
+// Asked is closed when the table was asked for the leases, and has told them or has failed; a few of a table's calls after
+// the start of Run. From any goroutine.
+func (r *Registrar) Asked() <-chan struct{} { return r.asked }
 
 func (v *view) usable() bool { return Breaker{State: v.state}.Usable() }
 

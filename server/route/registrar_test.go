@@ -1,14 +1,18 @@
 package route_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"lifeline/server/route"
+	"lifeline/server/route/routetest"
 )
 
 // The phone is the freshest, and still all three are to be pushed to.
@@ -307,6 +311,78 @@ func TestForeignStore(t *testing.T) {
 			t.Error("a node that is gone is still a stranger")
 		}
 	})
+}
+
+// A node that starts knows of other nodes' stores before it serves; and a table that does not answer holds up nothing.
+func TestForeignStoreAtTheStart(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		c.start("a", 1)
+		b := c.prepare(route.Self{Node: "b", Incarnation: 2}, func(o *route.Options) { o.Epoch = "two" })
+		select {
+		case <-b.Asked():
+			t.Error("the table was asked before the start")
+		default:
+		}
+		c.run(b)
+		if <-b.Asked(); !b.Foreign() {
+			t.Error("the node may serve, and does not know of the other store")
+		}
+		for _, strike := range []func(*routetest.Faults){
+			func(f *routetest.Faults) { f.Dead(true) },
+			func(f *routetest.Faults) { f.Hang(400 * time.Millisecond) },
+			func(f *routetest.Faults) { f.ReadOnly(true) },
+		} {
+			m := c.prepare(route.Self{Node: "c", Incarnation: 3})
+			strike(m.Faults)
+			began := time.Now()
+			c.run(m)
+			if <-m.Asked(); time.Since(began) > 2*time.Second {
+				t.Errorf("the start was held up for %v", time.Since(began))
+			}
+			if m.Foreign() {
+				t.Error("a node that could not read the leases calls others foreign")
+			}
+		}
+	})
+}
+
+// advisor is a table that is set up badly, or does not tell.
+type advisor struct {
+	route.Table
+	advice string
+	err    error
+}
+
+func (a advisor) Advice(context.Context) (string, error) { return a.advice, a.err }
+
+// What an operator should change is said once, whatever happens later; a table that does not tell is used as it is.
+func TestAdviceIsGivenOnce(t *testing.T) {
+	for _, tt := range []struct {
+		a    advisor
+		want string
+	}{
+		{advisor{advice: "turn it round"}, "level=WARN msg=\"the online table may lose routes\" do=\"turn it round\""},
+		{advisor{err: errors.New("not allowed")}, "level=INFO msg=\"the online table does not tell how it is set up\" err=\"not allowed\""},
+	} {
+		bubble(t, func(c *cluster) {
+			var log bytes.Buffer
+			a := c.start("a", 1, func(o *route.Options) {
+				tt.a.Table = o.Table
+				o.Table, o.Log = tt.a, slog.New(slog.NewTextHandler(&log, nil))
+			})
+			settle()
+			c.is(a, route.Healthy)
+			a.Reconnect()
+			settle()
+			c.is(a, route.Healthy)
+			a.stop()
+			<-a.ended
+			a.ended <- nil
+			if n := strings.Count(log.String(), tt.want); n != 1 {
+				t.Errorf("it was said %d times: %s\n%s", n, tt.want, &log)
+			}
+		})
+	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {

@@ -116,6 +116,8 @@ type Table interface {
 	// may be lost.
 	Ask(ctx context.Context, batch []Key) error
 
+	// Advice is what an operator should change about the table, because it may lose records as it is set up; "" = nothing.
+	Advice(ctx context.Context) (string, error)
 	// Connections is the number of connections that were made for writing. When it moves, the table may be another one
 	// than before, with less in it. It does not wait.
 	Connections() uint64
