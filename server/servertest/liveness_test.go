@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"lifeline/protocol"
+	"lifeline/server"
 	"lifeline/server/liveness"
 	"lifeline/server/route"
 )
@@ -235,6 +236,31 @@ func TestTooManyPingsInBackground(t *testing.T) {
 			Expect[*protocol.Pong](steady)
 		}
 	})
+}
+
+// TestShortHeartbeatsInBackgroundAreNotTooMany: a client that pings as often as it was told is never ended for it.
+func TestShortHeartbeatsInBackgroundAreNotTooMany(t *testing.T) {
+	for _, interval := range []time.Duration{time.Second, 10 * time.Second, 15 * time.Second, 29 * time.Second, 60 * time.Second} {
+		script(t, func(t *testing.T) {
+			n := Start(t, 1, func(o *server.CoreOptions) { o.Heartbeat.Desktop = interval })
+			c, _ := n.Login(0, Login{User: "bob", Device: "desk", Platform: protocol.Desktop, Activity: protocol.Background})
+			for range 200 {
+				Idle(interval * 9 / 10)
+				c.Send(&protocol.Ping{})
+				Expect[*protocol.Pong](c)
+			}
+			if n.Core.Sessions() != 1 {
+				t.Fatalf("a heartbeat of %v was ended", interval)
+			}
+			if interval > time.Second { // less than which seconds cannot tell
+				for range 200 {
+					Idle(interval / 10)
+					c.Send(&protocol.Ping{})
+				}
+				c.ExpectClose(protocol.CodeTooManyPings)
+			}
+		})
+	}
 }
 
 func TestDesktopsAndWiredClientsPingEveryMinute(t *testing.T) {
