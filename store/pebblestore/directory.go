@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,10 +17,16 @@ import (
 	"lifeline/store/commit"
 )
 
+const (
+	lockName  = "LOCK"
+	restoring = " restoring" // behind the boot number
+)
+
 // directory is a locked store directory and the file beside it that knows its boot number.
 //
 // A directory that was copied back is behind that file. Its numbers were given out again already, so it must become a
-// new epoch before anybody reads it.
+// new epoch before anybody reads it. While a restore copies, the file says so, because until it has ended the directory
+// may look like a whole store of the old epoch.
 type directory struct {
 	fs   vfs.FS
 	path string
@@ -57,7 +64,12 @@ func makeDir(fs vfs.FS, path string) error {
 	return syncDir(fs, parent)
 }
 
-func (d *directory) unlock() error { return d.lock.Close() }
+func (d *directory) unlock() error {
+	if d.lock == nil {
+		return nil
+	}
+	return d.lock.Close()
+}
 
 // boot counts this start, first in the directory and then beside it, so that a crash between leaves the directory ahead.
 func (d *directory) boot(engine store.Engine) error {
@@ -65,7 +77,7 @@ func (d *directory) boot(engine store.Engine) error {
 	if err != nil {
 		return err
 	}
-	beside, err := d.readBeside()
+	beside, _, err := d.readBeside()
 	if err != nil {
 		return err
 	}
@@ -84,40 +96,63 @@ func (d *directory) write(engine store.Engine, meta commit.Meta) error {
 	if err := commit.WriteMeta(engine, meta); err != nil {
 		return fmt.Errorf("write the boot number: %w", err)
 	}
-	return d.writeBeside(meta.Boot)
+	return d.writeBeside(meta.Boot, "")
+}
+
+// refuseHalf refuses a directory into which a restore has not copied everything.
+func (d *directory) refuseHalf() error {
+	_, half, err := d.readBeside()
+	if err != nil || !half {
+		return err
+	}
+	names, err := d.files()
+	if err == nil && len(names) > 0 {
+		err = fmt.Errorf("a restore into it has not ended. Do it again: lifelinectl store restore BACKUP %s", d.path)
+	}
+	return err
+}
+
+// files lists what is in the directory besides its lock; nothing when there is none.
+func (d *directory) files() ([]string, error) {
+	names, err := d.fs.List(d.path)
+	if errors.Is(err, iofs.ErrNotExist) {
+		return nil, nil
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == lockName }), err
 }
 
 func (d *directory) beside() string { return strings.TrimRight(d.path, "/") + ".boot" }
 
-// readBeside returns 0 when there is no file.
-func (d *directory) readBeside() (uint64, error) {
+// readBeside returns the boot number, 0 when there is no file, and whether a restore has not ended.
+func (d *directory) readBeside() (boot uint64, half bool, err error) {
 	f, err := d.fs.Open(d.beside())
 	if errors.Is(err, iofs.ErrNotExist) {
-		return 0, nil
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read the boot number: %w", err)
+		return 0, false, fmt.Errorf("read the boot number: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(f)
 	if err != nil {
-		return 0, fmt.Errorf("read the boot number: %w", err)
+		return 0, false, fmt.Errorf("read the boot number: %w", err)
 	}
-	boot, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	number, half := strings.CutSuffix(strings.TrimSpace(string(text)), restoring)
+	boot, err = strconv.ParseUint(number, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%s holds no boot number: %w", d.beside(), err)
+		return 0, false, fmt.Errorf("%s holds no boot number: %w", d.beside(), err)
 	}
-	return boot, nil
+	return boot, half, nil
 }
 
-// writeBeside replaces the file as a whole.
-func (d *directory) writeBeside(boot uint64) error {
+// writeBeside replaces the file as a whole. The note is nothing, or restoring.
+func (d *directory) writeBeside(boot uint64, note string) error {
 	temporary := d.beside() + ".new"
 	f, err := d.fs.Create(temporary, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("write the boot number: %w", err)
 	}
-	_, err = fmt.Fprintln(f, boot)
+	_, err = fmt.Fprintf(f, "%d%s\n", boot, note)
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = d.fs.Rename(temporary, d.beside())
 	}

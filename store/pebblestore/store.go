@@ -45,7 +45,10 @@ func Open(o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: dir, stop: make(chan struct{})}
-	if err := s.open(o); err != nil {
+	if err = dir.refuseHalf(); err == nil {
+		err = s.open(o)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", o.Dir, err), dir.unlock())
 	}
 	return s, nil

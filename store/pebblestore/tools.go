@@ -6,8 +6,10 @@ import (
 	"io"
 	iofs "io/fs"
 	"log/slog"
+	"syscall"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"lifeline/store/commit"
@@ -18,6 +20,8 @@ type Tool struct {
 	Dir string
 	FS  vfs.FS       // if nil, the disk
 	Log *slog.Logger // if nil, slog.Default
+
+	half bool // works on what a Restore has not ended
 }
 
 // Verify reads the whole store, changes nothing, and reports what breaks a rule.
@@ -40,7 +44,7 @@ func (t Tool) NewEpoch() error {
 		if !ok {
 			return errors.New("no store is here")
 		}
-		beside, err := d.readBeside()
+		beside, _, err := d.readBeside()
 		if err != nil {
 			return err
 		}
@@ -49,32 +53,79 @@ func (t Tool) NewEpoch() error {
 	})
 }
 
-// Restore copies a backup, which is the directory of a store that was not running, to Dir, which must not exist, and
-// gives it a new history.
+// Restore copies a backup, which is the directory of a store that is not running, to Dir, which must not exist or be
+// empty, and gives it a new history. What an earlier Restore that did not end has left in Dir is deleted. Until this one
+// has ended Dir is refused by everybody else.
 func (t Tool) Restore(backup string) error {
 	t = t.withDefaults()
-	if names, err := t.FS.List(t.Dir); err == nil && len(names) > 0 {
-		return fmt.Errorf("restore to %s: there are files in it; nothing was changed", t.Dir)
+	t.half = true
+	d := &directory{fs: t.FS, path: t.Dir}
+	boot, half, err := d.readBeside()
+	if err != nil {
+		return err
 	}
-	names, err := t.FS.List(backup)
+	old, err := d.files()
+	if err == nil && len(old) > 0 && !half {
+		err = errors.New("there are files in it; nothing was changed")
+	}
+	if err != nil {
+		return fmt.Errorf("restore to %s: %w", t.Dir, err)
+	}
+	from, err := holdBackup(t.FS, backup)
 	if err != nil {
 		return fmt.Errorf("restore from %s: %w", backup, err)
 	}
+	defer from.unlock()
 	if err := makeDir(t.FS, t.Dir); err != nil {
 		return fmt.Errorf("restore to %s: %w", t.Dir, err)
 	}
+	if err := d.writeBeside(boot, restoring); err != nil {
+		return err
+	}
+	for _, name := range old {
+		if err := t.FS.RemoveAll(t.FS.PathJoin(t.Dir, name)); err != nil {
+			return fmt.Errorf("restore to %s: %w", t.Dir, err)
+		}
+	}
+	if err := t.copyAll(from); err != nil {
+		return err
+	}
+	return t.NewEpoch()
+}
+
+// holdBackup locks a backup, unless it cannot be written to: then nobody else can either.
+func holdBackup(fs vfs.FS, backup string) (*directory, error) {
+	desc, err := pebble.Peek(backup, fs)
+	if err == nil && !desc.Exists {
+		err = errors.New("no store is in it")
+	}
+	if err != nil {
+		return nil, err
+	}
+	d, err := lockDirectory(fs, backup)
+	if errors.Is(err, syscall.EROFS) || errors.Is(err, iofs.ErrPermission) {
+		return &directory{fs: fs, path: backup}, nil
+	}
+	return d, err
+}
+
+func (t Tool) copyAll(from *directory) error {
+	names, err := from.files()
+	if err != nil {
+		return fmt.Errorf("restore from %s: %w", from.path, err)
+	}
 	for _, name := range names {
-		if name == "LOCK" || name == ballastName {
+		if name == ballastName {
 			continue
 		}
-		if err := t.copy(t.FS.PathJoin(backup, name), t.FS.PathJoin(t.Dir, name)); err != nil {
+		if err := t.copy(t.FS.PathJoin(from.path, name), t.FS.PathJoin(t.Dir, name)); err != nil {
 			return fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
 	if err := syncDir(t.FS, t.Dir); err != nil {
 		return fmt.Errorf("restore to %s: %w", t.Dir, err)
 	}
-	return t.NewEpoch()
+	return nil
 }
 
 func (t Tool) copy(from, to string) error {
@@ -112,6 +163,11 @@ func (t Tool) with(readOnly bool, do func(*directory, *engine) error) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, d.unlock()) }()
+	if !t.half {
+		if err := d.refuseHalf(); err != nil {
+			return fmt.Errorf("open the store in %s: %w", t.Dir, err)
+		}
+	}
 
 	o := Options{Dir: t.Dir, FS: t.FS, Log: t.Log}.withDefaults()
 	limit := newLimiter()
