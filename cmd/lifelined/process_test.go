@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		main()
 	case "dialler":
 		dialMany(os.Args[1:])
+	case "crowd":
+		crowdMany(os.Args[1:])
 	default:
 		fmt.Fprintln(os.Stderr, "unknown role", role)
 		os.Exit(exitUsage)
