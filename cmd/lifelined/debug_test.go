@@ -20,6 +20,7 @@ func TestDebugOverHTTP(t *testing.T) {
 		{"/livez", 200}, {"/readyz", 200}, {"/metrics", 200}, {"/debug/pprof/cmdline", 200},
 		{"/debug/devices?user=bob", 200}, {"/debug/devices", 400}, {"/debug/devices?user=a%1fb", 400},
 		{"/debug/presence?user=bob&user=nobody", 200}, {"/debug/presence", 400}, {"/debug/presence?user=a%1fb", 400},
+		{"/debug/presence?user=bob" + strings.Repeat("&user=x", 199), 200}, {"/debug/presence?user=bob" + strings.Repeat("&user=x", 200), 400},
 		{"/debug/trace?conn=x", 400}, {"/debug/trace?conn=0.0.99", 404}, {"/debug/trace?conn=63.1.1", 404},
 	} {
 		res, err := http.Get("http://" + s.http + tt.path)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,36 @@ func TestFaultsOfRedis(t *testing.T) {
 			w.unharmed()
 		})
 	}
+}
+
+// TestAClusterLosesAServer: the table is in a Redis Cluster of three servers, of which one is killed and comes back empty.
+func TestAClusterLosesAServer(t *testing.T) {
+	t.Parallel()
+	servers := redistest.StartCluster(t)
+	var addrs []string
+	for _, s := range servers {
+		addrs = append(addrs, s.Addr())
+	}
+	w := newWorld(t, strings.Join(addrs, ","))
+	servers[1].Kill()
+	until(t, "both nodes have noticed", func() bool {
+		w.check("ben", "gus")
+		return !w.a.healthy() && !w.b.healthy()
+	})
+	until(t, "users elsewhere are unknown", func() bool {
+		got := w.check("ben", "gus", "cid", "eve")
+		return got["ben"] == protocol.PresenceUnknown && got["cid"] == protocol.PresenceUnknown
+	})
+	servers[1].Restart()
+	until(t, "who is elsewhere is online again", func() bool {
+		got := w.check("ben", "gus")
+		return got["ben"] == protocol.Online && got["gus"] == protocol.Online
+	})
+	until(t, "who is nowhere is offline", func() bool {
+		w.check("ben", "gus")
+		return w.ann.says("cid", protocol.Offline) && w.ann.says("eve", protocol.Offline)
+	})
+	w.unharmed()
 }
 
 // world is two nodes with a few clients: ann and amy on one; ben and gus on the other; cid, whom both know, on neither.
