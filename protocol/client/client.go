@@ -27,6 +27,7 @@ type Client struct {
 	status   Status            // Guarded by mu.
 	activity protocol.Activity // Guarded by mu.
 	network  protocol.Network  // Guarded by mu.
+	lost     bool              // there is no network. Guarded by mu.
 	waiting  int               // messages in the outbox. Guarded by mu.
 
 	// Guarded by mu while nobody runs, owned by the loop while it does.
@@ -56,31 +57,39 @@ func newClient(o Options, random func() float64) (*Client, error) {
 
 // Run connects, receives and sends until ctx ends or the app leaves, and then returns nil; or until the server says that
 // no retry helps, and then returns a [RefusedError]; or until the app's own callbacks or stores fail, and then returns
-// that. It may be called again: the server takes that as the user's own wish to be here. One call at a time.
+// that. It may be called again: the server takes that as the user's own wish to be here. One call at a time. It waits for
+// the app's callbacks: one that never returns keeps Run from returning.
 func (c *Client) Run(ctx context.Context) error {
-	l, err := c.begin(ctx)
-	if err != nil {
-		return err
+	if !c.begin() {
+		return ErrRunning
 	}
-	err = l.run(ctx)
-	l.shut()
-	c.end(l)
+	progress, known, err := c.o.Inbox.Progress()
+	c.mu.Lock()
+	l := newLoop(ctx, c, progress, known)
+	c.mu.Unlock()
+	l.loadBounds(time.Now())
+	if err != nil {
+		err = fmt.Errorf("load the position: %w", err)
+		l.fail(err)
+		l.cancel()
+	} else {
+		err = l.run(ctx)
+		l.shut()
+	}
 	l.report(Status{State: Stopped, Cause: err})
+	c.end(l)
 	return err
 }
 
-func (c *Client) begin(ctx context.Context) (*loop, error) {
-	progress, known, err := c.o.Inbox.Progress()
-	if err != nil {
-		return nil, fmt.Errorf("load the position: %w", err)
-	}
+// begin is false while somebody runs. From now on the inbox belongs to Run, and mail is taken.
+func (c *Client) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running {
-		return nil, ErrRunning
+		return false
 	}
 	c.running = true
-	return newLoop(ctx, c, progress, known), nil
+	return true
 }
 
 // end has the loop read the mail that is left, and lets the next one begin.
@@ -90,12 +99,7 @@ func (c *Client) end(l *loop) {
 			f(l)
 		}
 	}
-	for len(l.pulls.queue) > 0 {
-		l.pulls.finish(ErrStopped)
-	}
-	for len(l.inquiries.queue) > 0 {
-		l.inquiries.finish(ErrStopped)
-	}
+	l.refuseRequests()
 }
 
 // lastMail returns mail, or none when there will be none any more.
@@ -205,14 +209,17 @@ func (c *Client) SetActivity(a protocol.Activity) {
 func (c *Client) NetworkChanged(n protocol.Network) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.network = n
+	c.network, c.lost = n, false
 	c.postLocked(func(l *loop) { l.networkChanged(time.Now(), n) })
 }
 
 // NetworkLost tells that the device has no network: until NetworkChanged nothing is tried. A connection that there is
 // may survive it.
 func (c *Client) NetworkLost() {
-	c.post(func(l *loop) { l.networkLost(time.Now()) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = true
+	c.postLocked(func(l *loop) { l.networkLost(time.Now()) })
 }
 
 // Leave says goodbye: what the app has handled is acknowledged, and Run returns within a few seconds. After a logout the

@@ -15,7 +15,7 @@ func (l *loop) setActivity(now time.Time, a protocol.Activity) {
 	l.activity = a
 	slept := time.Duration(0)
 	if !l.suspended.IsZero() {
-		slept = now.Sub(l.suspended)
+		slept = max(now.Sub(l.suspended), now.Round(0).Sub(l.suspended.Round(0))) // one of the clocks may have slept too
 	}
 	l.suspended = time.Time{}
 	if a == protocol.Suspending {
@@ -46,10 +46,11 @@ func (l *loop) networkChanged(now time.Time, n protocol.Network) {
 		l.abandon(now, SceneNetwork, errNetwork)
 		return
 	}
-	if l.attempt != nil {
-		l.attempt.cancel()
+	if a := l.attempt; a != nil {
+		a.cancel()
 		l.attempt = nil
 		l.move(now, 0, SceneNetwork, errNetwork)
+		l.plan.renew = a.renew // nobody knows whether the new token came in time
 		return
 	}
 	l.hurry(now, SceneNetwork)
@@ -58,7 +59,7 @@ func (l *loop) networkChanged(now time.Time, n protocol.Network) {
 func (l *loop) networkLost(time.Time) {
 	l.lost = true
 	l.prober.Frame() // a trial would tell of the lost coverage
-	if l.session == nil && l.attempt == nil {
+	if l.session == nil && l.attempt == nil && l.leaving == nil && !l.ended {
 		l.report(Status{State: Waiting, Cause: l.cause})
 	}
 }

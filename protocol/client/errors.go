@@ -35,6 +35,14 @@ var (
 	errSuspended = errors.New("the app was suspended for long")
 )
 
+// because joins an error with what led to it, in one line.
+func because(err, cause error) error {
+	if cause == nil {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", cause, err)
+}
+
 // RefusedError is the server's refusal of a request or of the session, with what to do about it.
 type RefusedError struct{ Status protocol.Status }
 

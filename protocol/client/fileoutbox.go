@@ -122,7 +122,8 @@ func (f *FileOutbox) Add(m *Outgoing) error {
 	}
 	f.waiting = append(f.waiting, m)
 	f.live += int64(recordHeader + len(record))
-	return f.compact()
+	f.compact()
+	return nil
 }
 
 // Remove implements [Outbox].
@@ -131,16 +132,23 @@ func (f *FileOutbox) Remove(clientIDs [][]byte) error {
 	defer f.mu.Unlock()
 	record := []byte{recordRemove}
 	for _, id := range clientIDs {
+		if len(record)+1+len(id) > recordMost {
+			if err := f.journal.append(record, false); err != nil {
+				return err
+			}
+			record = []byte{recordRemove}
+		}
 		record = append(append(record, byte(len(id))), id...)
 		f.drop(id)
 	}
 	return f.journal.append(record, false)
 }
 
-// compact writes the journal anew when most of it is answered. Only Add does that, for the loop must not wait long.
-func (f *FileOutbox) compact() error {
+// compact writes the journal anew when most of it is answered. Only Add does that, for the loop must not wait long. A fault
+// is no fault of the message that is stored already: the next Add reports it.
+func (f *FileOutbox) compact() {
 	if f.journal.size < f.due || f.live > f.journal.size/2 {
-		return nil
+		return
 	}
 	records := make([][]byte, len(f.waiting))
 	for i, m := range f.waiting {
@@ -150,7 +158,6 @@ func (f *FileOutbox) compact() error {
 	if f.journal.replace(records) == nil {
 		f.due = f.most
 	}
-	return f.journal.failed
 }
 
 // Close lets another process open the file. The client must not run any more.

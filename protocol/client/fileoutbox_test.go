@@ -2,7 +2,9 @@ package client
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -91,5 +93,60 @@ func TestFileOutboxStaysSmall(t *testing.T) {
 		if string(m.ClientID) != string(name(n)) || m.Created.UnixMilli() != int64(n) {
 			t.Errorf("message %d is %s of %v", n, m.ClientID, m.Created)
 		}
+	}
+}
+
+// A thousand messages that end together do not fit one record.
+func TestFileOutboxForgetsManyAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "outbox")
+	f := openOutbox(t, path)
+	gone := make([][]byte, 3000)
+	for i := range gone {
+		gone[i] = fmt.Appendf(nil, "%064d", i)
+	}
+	for _, m := range []*Outgoing{{ToUser: "bob", ClientID: gone[2999]}, {ToUser: "bob", ClientID: []byte("stays")}} {
+		if err := f.Add(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Add(&Outgoing{ToUser: "bob", ClientID: []byte("comes")}); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	waiting := load(t, openOutbox(t, path))
+	if len(waiting) != 2 || string(waiting[0].ClientID) != "stays" || string(waiting[1].ClientID) != "comes" {
+		t.Errorf("%d wait: %+v", len(waiting), waiting)
+	}
+}
+
+// A message that is on the disk was sent, whatever becomes of the journal behind it: the user is not told to try again.
+func TestFileOutboxThatCannotBeWrittenAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "outbox")
+	f := openOutbox(t, path)
+	f.most, f.due = 1, 1
+	err1 := f.Add(&Outgoing{ToUser: "bob", ClientID: []byte("answered"), Payload: make([]byte, 500)})
+	err2 := f.Remove([][]byte{[]byte("answered")})
+	// The new journal finds its place taken.
+	err3 := os.Rename(path, path+".kept")
+	err4 := os.Mkdir(path, 0o700)
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Add(&Outgoing{ToUser: "bob", ClientID: []byte("stored")}); err != nil {
+		t.Errorf("a stored message: %v", err)
+	}
+	if err := f.Add(&Outgoing{ToUser: "bob", ClientID: []byte("lost")}); err == nil {
+		t.Error("a journal in an unknown state took a message")
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if waiting := load(t, openOutbox(t, path+".kept")); len(waiting) != 1 || string(waiting[0].ClientID) != "stored" {
+		t.Errorf("%d wait: %+v", len(waiting), waiting)
 	}
 }

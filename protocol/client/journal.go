@@ -64,7 +64,7 @@ func openJournal(path string, kind byte, owner string, apply func(content []byte
 
 func (j *journal) open(apply func([]byte) error) (err error) {
 	if j.file, err = os.OpenFile(j.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return err
+		return errors.Unwrap(err) // the caller names the file
 	}
 	if err := j.own(); err != nil {
 		return err
@@ -188,6 +188,9 @@ func appendRecord(dst, content []byte, durable bool) []byte {
 func (j *journal) append(content []byte, durable bool) error {
 	if j.failed != nil {
 		return j.failed
+	}
+	if len(content) == 0 || len(content) > recordMost {
+		return fmt.Errorf("append to %s: a record of %d bytes, want 1 to %d", j.path, len(content), recordMost)
 	}
 	record := appendRecord(nil, content, durable)
 	if _, err := j.file.WriteAt(record, j.size); err != nil {

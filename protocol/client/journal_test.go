@@ -186,6 +186,23 @@ func TestJournalCompactionCutAnywhere(t *testing.T) {
 	}
 }
 
+func TestJournalRecordsAreBounded(t *testing.T) {
+	j, err := openJournal(filepath.Join(t.TempDir(), "journal"), 'T', "me", func([]byte) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = j.close() }()
+	before := j.size
+	for _, size := range []int{0, recordMost + 1} {
+		if err := j.append(make([]byte, size), true); err == nil || j.size != before {
+			t.Errorf("a record of %d bytes, which no journal is read with: %v", size, err)
+		}
+	}
+	if err := j.append(make([]byte, recordMost), true); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestJournalOnAFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ type leaving struct {
 
 // leave begins the goodbye: first the app finishes the message in hand.
 func (l *loop) leave(now time.Time, reason protocol.ByeReason) {
-	if l.leaving != nil {
+	if l.leaving != nil || l.ended {
 		return
 	}
 	l.leaving = &leaving{reason: reason, deadline: now.Add(leaveWithin)}

@@ -1,7 +1,9 @@
 package client
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,13 +141,93 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Errorf("a pull behind the end: %v", err)
 		}
 		w.c.SetActivity(protocol.Background)
-		w.c.NetworkChanged(protocol.Network{Key: 3})
 		w.c.NetworkLost()
+		w.c.NetworkChanged(protocol.Network{Key: 3})
 		w.c.Leave(protocol.ByeQuit)
 		<-w.ended
 		w.run()
 		if f := w.at(0).resume(0); f.Activity != protocol.Background || f.Network.Key != 3 {
 			t.Errorf("what was said between two runs is lost: %s", f.AppendText(nil))
+		}
+	})
+}
+
+// A handler asks for history or presence when Run ends: it is told that there will be none, and Run waits for it.
+func TestHandlersThatAskAtTheEnd(t *testing.T) {
+	for name, ask := range map[string]func(*Client) error{
+		"pull":     func(c *Client) error { _, err := c.Pull(context.Background(), "team", 1, 2); return err },
+		"presence": func(c *Client) error { _, err := c.Presence(context.Background(), []string{"bob"}); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told error
+			adjust := func(w *world) {
+				w.o.OnMessage = func(Message) error { told = ask(w.c); return told }
+			}
+			play(t, adjust, func(t *testing.T, w *world) {
+				l := w.at(0)
+				l.begin(0)
+				w.refuse(errNoRoute)
+				l.send(push(1, "a"))
+				l.drop()
+				w.stop()
+				if err := w.result(); !errors.Is(told, ErrStopped) {
+					t.Errorf("the handler was told %v, and Run returned %v", told, err)
+				}
+			})
+		})
+	}
+}
+
+// A goodbye behind the end has nobody to say it to, and does not reach the next run.
+func TestLeaveBehindTheEnd(t *testing.T) {
+	var entered, release chan struct{}
+	var states []State
+	adjust := func(w *world) {
+		entered, release, states = make(chan struct{}), make(chan struct{}), nil
+		w.o.OnMessage = func(Message) error { close(entered); <-release; return nil }
+		w.o.OnStatus = func(s Status) { w.note(func() { states = append(states, s.State) }) }
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0)
+		l.send(push(1, "a"))
+		<-entered
+		l.close(protocol.CodeDisplaced.Status())
+		w.c.Leave(protocol.ByeLogout)
+		w.c.NetworkLost()
+		synctest.Wait()
+		close(release)
+		refusal(t, w.result(), protocol.CodeDisplaced)
+		if want := []State{Connecting, Online, Stopped}; !slices.Equal(states, want) {
+			t.Errorf("states %v, want %v", states, want)
+		}
+		w.c.NetworkChanged(protocol.Network{})
+		<-w.ended
+		w.run()
+		w.at(0).resume(1)
+	})
+}
+
+func TestLostNetworkDoesNotHideTheGoodbye(t *testing.T) {
+	var release chan struct{}
+	adjust := func(w *world) {
+		release = make(chan struct{})
+		w.o.OnMessage = func(Message) error { <-release; return nil }
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0)
+		l.send(push(1, "a"))
+		l.drop()
+		w.c.Leave(protocol.ByeQuit)
+		w.c.NetworkLost()
+		synctest.Wait()
+		if s := w.c.Status(); s.State != Leaving {
+			t.Errorf("state %v", s.State)
+		}
+		close(release)
+		if err := w.result(); err != nil {
+			t.Errorf("Run returned %v", err)
 		}
 	})
 }

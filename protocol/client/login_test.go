@@ -184,13 +184,69 @@ func TestOptionsAreValidated(t *testing.T) {
 	}
 }
 
+// The inbox belongs to the Run that goes on: the race detector sees it if a second one reads it.
 func TestRunsOnceAtATime(t *testing.T) {
-	play(t, nil, func(t *testing.T, w *world) {
+	play(t, func(w *world) { w.o.Inbox = &ownedInbox{t: w.t} }, func(t *testing.T, w *world) {
 		w.at(0).begin(0)
 		if err := w.c.Run(t.Context()); !errors.Is(err, ErrRunning) {
 			t.Errorf("a second Run: %v", err)
 		}
 		w.stop()
 		synctest.Wait()
+	})
+}
+
+// ownedInbox fails when its position is read behind the first commit.
+type ownedInbox struct {
+	MemoryInbox
+	t     *testing.T
+	begun bool
+}
+
+func (o *ownedInbox) Progress() (Progress, bool, error) {
+	if o.begun {
+		o.t.Error("the inbox of a client that runs was asked for its position")
+	}
+	return o.MemoryInbox.Progress()
+}
+
+func (o *ownedInbox) Reset(p Progress) error {
+	o.begun = true
+	return o.MemoryInbox.Reset(p)
+}
+
+func TestPositionThatCannotBeRead(t *testing.T) {
+	broken := &brokenInbox{progress: errNoRoute}
+	play(t, func(w *world) { w.o.Inbox = broken }, func(t *testing.T, w *world) {
+		if err := w.result(); !errors.Is(err, errNoRoute) {
+			t.Errorf("Run returned %v", err)
+		}
+		w.put("a")
+		broken.progress = nil
+		<-w.ended
+		w.run()
+		l := w.at(0)
+		expect[*protocol.Connect](l)
+		l.send(connack(0, reset))
+		l.expectSends("a")
+		l.expectAck(0)
+	})
+}
+
+func TestNoNetworkAtTheStart(t *testing.T) {
+	play(t, nil, func(t *testing.T, w *world) {
+		w.at(0).begin(0)
+		w.stop()
+		w.hangUp()
+		_ = w.result()
+		w.c.NetworkLost()
+		<-w.ended
+		w.run()
+		w.nobody(time.Hour)
+		if s := w.c.Status(); s.State != Waiting || !s.Next.IsZero() {
+			t.Errorf("status %+v", s)
+		}
+		w.c.NetworkChanged(protocol.Network{})
+		w.at(0).resume(0)
 	})
 }

@@ -73,6 +73,7 @@ func newLoop(ctx context.Context, c *Client, p Progress, known bool) *loop {
 		inquiries: inquiries{random: c.random},
 		activity:  c.activity,
 		network:   c.network,
+		lost:      c.lost,
 	}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	l.receiver = newReceiver(&c.o, p.Epoch, func(p progress) {
@@ -83,8 +84,10 @@ func newLoop(ctx context.Context, c *Client, p Progress, known bool) *loop {
 
 func (l *loop) run(ctx context.Context) error {
 	go l.receiver.run(l.ctx)
-	l.loadBounds(time.Now())
 	l.begin(time.Now(), SceneStart)
+	if l.lost {
+		l.report(Status{State: Waiting})
+	}
 	l.tick(time.Now())
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -227,10 +230,10 @@ func (l *loop) tried(now time.Time, o outcome) {
 		return
 	}
 	if errors.Is(o.err, ErrNoToken) {
-		l.fail(errors.Join(l.cause, o.err))
+		l.fail(because(o.err, l.cause))
 		return
 	}
-	if o.status.Code == 0 && !o.noToken {
+	if !o.noToken && o.status.Retry != protocol.RetryRefreshToken { // a missing token is not the host's fault
 		l.hosts.failed()
 	}
 	l.hosts.moved(o.hosts)
@@ -257,7 +260,7 @@ func (l *loop) online(now time.Time, o *outcome) {
 		l.session.acks.stored(now, l.progress.Pos) // the app may have gone on since Connect was made
 	}
 	l.cause = nil
-	l.report(Status{State: Online, Host: o.attempt.host})
+	l.reportOnline()
 	l.c.o.OnReceiving(Arrival{Scene: l.scene, Took: now.Sub(l.sceneFrom), Tries: l.sceneTries})
 	if l.activity != o.attempt.connect.Activity {
 		l.sendState(now)
@@ -347,7 +350,16 @@ func (l *loop) report(s Status) {
 	l.c.o.OnStatus(s)
 }
 
-// shut ends everything that the loop has started, and waits for it. Mail may still come.
+func (l *loop) reportOnline() {
+	s := Status{State: Online, Host: l.session.host}
+	if l.session.held.Failed() {
+		s.Held = &RefusedError{Status: l.session.held}
+	}
+	l.report(s)
+}
+
+// shut ends everything that the loop has started, and waits for it. Mail may still come: a handler that waits for history
+// or presence is told that there will be none.
 func (l *loop) shut() {
 	l.receiver.stop()
 	l.cancel()
@@ -355,6 +367,28 @@ func (l *loop) shut() {
 		l.session.connection.close()
 		l.session = nil
 	}
-	l.helpers.Wait()
-	<-l.receiver.ended
+	over := make(chan struct{})
+	go func() {
+		l.helpers.Wait()
+		<-l.receiver.ended
+		close(over)
+	}()
+	for {
+		l.readMail()
+		l.refuseRequests()
+		select {
+		case <-over:
+			return
+		case <-l.c.wake:
+		}
+	}
+}
+
+func (l *loop) refuseRequests() {
+	for len(l.pulls.queue) > 0 {
+		l.pulls.finish(ErrStopped)
+	}
+	for len(l.inquiries.queue) > 0 {
+		l.inquiries.finish(ErrStopped)
+	}
 }

@@ -17,8 +17,9 @@ type Options struct {
 	Servers []string
 	// Device is this device's id: the same at every start. 1 to 64 bytes of UTF-8.
 	Device string
-	// Token returns the user's token. renew: the last one was refused or is about to expire. It may take its time; when it
-	// fails, it is asked again at the next try, unless it fails with [ErrNoToken].
+	// Token returns the user's token. renew: the last one was refused or is about to expire. It may take its time, until ctx
+	// ends; when it fails, it is asked again at the next try, unless it fails with [ErrNoToken]. Two calls may run at once:
+	// a try does not wait for the refresh on a line that broke.
 	Token func(ctx context.Context, renew bool) ([]byte, error)
 
 	Platform   protocol.Platform // iOS and desktops try no silence
@@ -39,7 +40,7 @@ type Options struct {
 	Bounds    BoundsStore // if nil, a MemoryBounds
 
 	// OnMessage handles a message that was not handled before. An error ends Run, and the message comes again at the next
-	// start. Called by one goroutine at a time, which may take its time.
+	// start. Called by one goroutine at a time, which may take its time and may call Send, Pull and Presence.
 	OnMessage func(m Message) error
 	// OnEntry is OnMessage for every other kind of entry; if nil, they are passed over.
 	OnEntry func(e *protocol.Entry) error
@@ -54,7 +55,7 @@ type Options struct {
 
 	// Log takes what the app's developers should know and its user cannot help; if nil, it is thrown away.
 	Log *slog.Logger
-	// Dial opens a connection; if nil, a net.Dialer does. The system must not keep the connection alive by itself.
+	// Dial opens a connection, and gives up when ctx ends; if nil, a net.Dialer does. The system must not keep the connection alive by itself.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 

@@ -66,9 +66,10 @@ type sender struct {
 	queue    []*pending // oldest first
 	limit    int        // unanswered Sends
 	inFlight int
-	refused  int       // refusals since the last message that was stored
-	draining bool      // after a refusal nothing is sent until everything in flight is answered
-	hold     time.Time // nor before this
+	refused  int             // refusals since the last message that was stored
+	refusal  protocol.Status // the last of them
+	draining bool            // after a refusal nothing is sent until everything in flight is answered
+	hold     time.Time       // nor before this
 }
 
 func (s *sender) add(m *Outgoing) { s.queue = append(s.queue, &pending{message: m}) }
@@ -79,7 +80,7 @@ func (s *sender) connected(limit int) {
 		limit = usualInFlight
 	}
 	s.limit, s.inFlight, s.refused, s.draining = limit, 0, 0, false
-	s.hold = time.Time{}
+	s.hold, s.refusal = time.Time{}, protocol.Status{}
 	for _, p := range s.queue {
 		p.id, p.skipOrder = 0, false
 	}
@@ -118,6 +119,9 @@ func (s *sender) answered(now time.Time, id uint64, status *protocol.Status) *Ou
 	if !status.Failed() || final(status) {
 		s.queue = slices.Delete(s.queue, i, i+1)
 		s.refused = 0
+		if i == 0 { // messages wait for the oldest one
+			s.refusal = protocol.Status{}
+		}
 		return p.message
 	}
 	s.draining = s.inFlight > 0
@@ -131,8 +135,17 @@ func (s *sender) answered(now time.Time, id uint64, status *protocol.Status) *Ou
 		wait = time.Duration(s.random() * float64(min(refusedMost, jitterBase<<min(s.refused, 16))))
 	}
 	s.refused++
+	s.refusal = *status
 	s.hold = latest(s.hold, now.Add(wait))
 	return nil
+}
+
+// held is the refusal for which messages wait; code 0: none.
+func (s *sender) held() protocol.Status {
+	if len(s.queue) == 0 {
+		return protocol.Status{}
+	}
+	return s.refusal
 }
 
 // final tells whether a refused Send will be refused again.

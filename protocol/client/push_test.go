@@ -237,10 +237,17 @@ func TestAppThatCannotStoreAMessageStopsTheClient(t *testing.T) {
 // brokenInbox fails where the script says.
 type brokenInbox struct {
 	MemoryInbox
-	commit, seen error
+	commit, seen, progress error
 }
 
 func (b *brokenInbox) Seen(MessageID) (bool, error) { return false, b.seen }
+
+func (b *brokenInbox) Progress() (Progress, bool, error) {
+	if b.progress != nil {
+		return Progress{}, false, b.progress
+	}
+	return b.MemoryInbox.Progress()
+}
 
 func (b *brokenInbox) Commit(ids []MessageID, pos uint64) error {
 	if b.commit != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -84,7 +85,11 @@ func TestRefusalOfConnect(t *testing.T) {
 		status := protocol.CodeTooManyConnections.Status()
 		status.RetryMinMs, status.RetryWindowMs = 7000, 0
 		l.close(status)
-		w.at(7 * time.Second).begin(0)
+		l = w.at(7 * time.Second)
+		l.begin(0)
+		if want := []string{"tcp one:7400", "tcp two:443"}; !slices.Equal(w.dialled, want) {
+			t.Errorf("dialled %v, want %v: another address may have room", w.dialled, want)
+		}
 	})
 }
 
@@ -130,6 +135,32 @@ func TestBadTokenIsRefreshed(t *testing.T) {
 		l.drop()
 		w.within(0, time.Minute).resume(0)
 		if want := []bool{false, true, true, false}; !slices.Equal(w.renewed, want) {
+			t.Errorf("the callback was asked %v, want %v", w.renewed, want)
+		}
+	})
+}
+
+// The network changes while the app renews its token: whether the new one came is not known, so it is renewed.
+func TestRefusedTokenIsRenewedAfterANetworkChange(t *testing.T) {
+	adjust := func(w *world) {
+		token := w.o.Token
+		w.o.Token = func(ctx context.Context, renew bool) ([]byte, error) {
+			out, err := token(ctx, renew)
+			if renew && len(w.renewed) == 2 {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return out, err
+		}
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		l := w.at(0)
+		expect[*protocol.Connect](l)
+		l.close(protocol.CodeBadToken.Status())
+		synctest.Wait()
+		w.c.NetworkChanged(protocol.Network{})
+		w.at(0).begin(0)
+		if want := []bool{false, true, true}; !slices.Equal(w.renewed, want) {
 			t.Errorf("the callback was asked %v, want %v", w.renewed, want)
 		}
 	})
@@ -215,6 +246,9 @@ func TestNoOtherToken(t *testing.T) {
 		refusal(t, err, protocol.CodeBadToken)
 		if !errors.Is(err, ErrNoToken) {
 			t.Errorf("Run returned %v", err)
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("more than one line: %q", err)
 		}
 	})
 }

@@ -132,6 +132,42 @@ func TestRefusalHoldsTheOutboxInOrder(t *testing.T) {
 	})
 }
 
+// The app is told that messages wait, and for what, until the server takes them again.
+func TestMessagesThatTheServerHoldsUpAreSeen(t *testing.T) {
+	play(t, nil, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0)
+		w.put("a", "b")
+		ids := l.expectSends("a", "b")
+		l.send(refused1(ids[0], protocol.CodeStorageFull), refused1(ids[1], protocol.CodeOutOfOrder))
+		s := w.c.Status()
+		if s.State != Online || s.Host != "one:7400" {
+			t.Errorf("status %+v", s)
+		}
+		refusal(t, s.Held, protocol.CodeStorageFull)
+		ids = l.expectSends("a", "b")
+		l.send(stored1(ids[0], 1))
+		if s = w.c.Status(); s.State != Online || s.Held != nil {
+			t.Errorf("status %+v behind a stored message", s)
+		}
+		l.send(refused1(ids[1], protocol.CodeBusy))
+		refusal(t, w.c.Status().Held, protocol.CodeBusy)
+		l.drop()
+		l = w.within(0, time.Minute)
+		l.resume(0)
+		if s = w.c.Status(); s.Held != nil {
+			t.Errorf("status %+v on a new line", s)
+		}
+		ids = l.expectSends("b")
+		l.send(refused1(ids[0], protocol.CodeBusy))
+		ids = l.expectSends("b")
+		l.send(refused1(ids[0], protocol.CodeNotMember))
+		if s = w.c.Status(); s.Held != nil {
+			t.Errorf("status %+v with an empty outbox", s)
+		}
+	})
+}
+
 // A refusal may come as an Error too.
 func TestErrorAnswersASend(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {

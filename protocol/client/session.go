@@ -10,6 +10,7 @@ import (
 type session struct {
 	// Set at construction.
 	connection *connection
+	host       string
 	since      time.Time
 	serverLead time.Duration // the server's clock minus ours
 	window     int           // entries that the server may have in flight
@@ -19,8 +20,9 @@ type session struct {
 	heartbeat heartbeat
 	acks      acks
 	renewal   renewal
-	gap       time.Duration // silence before the unanswered question, 0 = nobody knows
-	nextID    uint64        // of requests
+	gap       time.Duration   // silence before the unanswered question, 0 = nobody knows
+	nextID    uint64          // of requests
+	held      protocol.Status // the refusal for which messages wait; code 0: none
 	close     *protocol.Close
 	fault     error // why we give the connection up
 }
@@ -30,6 +32,7 @@ func (l *loop) newSession(now time.Time, o *outcome) *session {
 	f := o.connack
 	s := &session{
 		connection:  o.connection,
+		host:        o.attempt.host,
 		since:       now,
 		serverLead:  unixMilli(f.ServerTimeMs).Sub(now),
 		window:      int(f.PushWindow),
@@ -146,6 +149,10 @@ func (l *loop) pushed(now time.Time, f *protocol.Push) {
 
 func (l *loop) sendacked(now time.Time, f *protocol.Sendack) {
 	m := l.c.sender.answered(now, f.ID, &f.Status)
+	if held := l.c.sender.held(); held.Code != l.session.held.Code && l.leaving == nil {
+		l.session.held = held
+		l.reportOnline()
+	}
 	if m == nil {
 		return
 	}

@@ -27,6 +27,7 @@ type Status struct {
 	Host  string    // Connecting and Online: where
 	Next  time.Time // Waiting: when the next try is made; zero: not before the network is back
 	Cause error     // Waiting and Stopped: why there is no connection, if something went wrong
+	Held  error     // Online: the *RefusedError for which messages wait. They go out when the server takes them again
 }
 
 // Scene is what made the client connect.
