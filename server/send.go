@@ -24,11 +24,6 @@ func (sh *Shard) send(s *session.Session, b []byte) {
 		sh.refuseConn(s, protocol.CodeMalformed)
 		return
 	}
-	if r := sh.core.routes; r != nil && r.Foreign() {
-		s.Refused = sh.hashClientID(f.ClientID)
-		sh.sendRefused(s, f.ID, protocol.CodeNotHere)
-		return
-	}
 	if code := sh.sendFault(f); code != 0 {
 		sh.sendRefused(s, f.ID, code)
 		return
@@ -38,17 +33,25 @@ func (sh *Shard) send(s *session.Session, b []byte) {
 		sh.sendRefused(s, f.ID, protocol.CodeOutOfOrder)
 		return
 	}
-	code := protocol.CodeBusy
-	if s.Sends < maxSends && sh.outbound(s) <= session.OutboundHigh {
-		code = delivery.CodeOf(sh.core.store.Submit(sh.sendCommand(s, f)))
-	}
-	if code != 0 {
+	if code := sh.submit(s, f); code != 0 {
 		s.Refused = id
 		sh.sendRefused(s, f.ID, code)
 		return
 	}
 	s.Refused = 0
 	s.Sends++
+}
+
+// submit brings a Send into the store's queue, or returns why it may come again later.
+func (sh *Shard) submit(s *session.Session, f *protocol.Send) protocol.Code {
+	switch r := sh.core.routes; {
+	case r != nil && r.Foreign():
+		return protocol.CodeNotHere
+	case s.Sends >= maxSends || sh.outbound(s) > session.OutboundHigh:
+		return protocol.CodeBusy
+	default:
+		return delivery.CodeOf(sh.core.store.Submit(sh.sendCommand(s, f)))
+	}
 }
 
 // sendFault returns why a Send can never be stored, as far as the frame alone tells, or 0.
