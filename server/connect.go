@@ -194,13 +194,18 @@ func (sh *Shard) dropLogin(s *session.Session) {
 	}
 }
 
-// expiryGrace is how long a session outlives its token, so that a refresh can cross the line late.
-const expiryGrace = time.Minute
+const (
+	// expiryGrace is how long a session outlives its token, so that a refresh can cross the line late.
+	expiryGrace = time.Minute
+	// expiryFar is an expiry that no session lives to see. The loop's clock would not reach the farthest that a token
+	// may have.
+	expiryFar = 365 * 24 * time.Hour
+)
 
 func (sh *Shard) setExpiry(s *session.Session, expiry time.Time) {
 	s.Expiry = 0
-	if !expiry.IsZero() {
-		s.Expiry = max(1, sh.clock.Now().Add(time.Until(expiry)+expiryGrace))
+	if left := time.Until(expiry); !expiry.IsZero() && left < expiryFar {
+		s.Expiry = max(1, sh.clock.Now().Add(left+expiryGrace))
 		sh.soon(s, s.Expiry)
 	}
 }

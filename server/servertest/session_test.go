@@ -338,3 +338,38 @@ func TestASecondPhoneReplacesTheFirstWhereOneIsAllowed(t *testing.T) {
 		Expect[*protocol.Pong](desktop)
 	})
 }
+
+// lasting accepts development tokens that end at a given time.
+type lasting time.Time
+
+// Verify implements auth.Verifier.
+func (l lasting) Verify(token []byte, now time.Time) (auth.Identity, error) {
+	id, err := auth.Development{}.Verify(token, now)
+	id.Expiry = time.Time(l)
+	return id, err
+}
+
+// TestTokensThatLastForLong: the loop's clock is small, and a token may end after the clock does.
+func TestTokensThatLastForLong(t *testing.T) {
+	const years = 365 * 24 * time.Hour
+	for _, expiry := range []time.Time{
+		time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC),
+		time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add((1<<32-100)*time.Second/10 + 20*time.Second), // past the clock's end
+		time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(290 * years),
+	} {
+		t.Run(expiry.Format(time.DateOnly), func(t *testing.T) {
+			script(t, func(t *testing.T) {
+				n := Start(t, 1, func(o *server.CoreOptions) { o.Verifier = lasting(expiry) })
+				bob, hello := n.Login(0, Login{User: "bob", Device: "phone"})
+				if hello.TokenExpiryMs != uint64(expiry.UnixMilli()) {
+					t.Errorf("the token is said to end at %d", hello.TokenExpiryMs)
+				}
+				for range 4 {
+					Idle(30 * time.Second)
+					bob.Send(&protocol.Ping{})
+					Expect[*protocol.Pong](bob)
+				}
+			})
+		})
+	}
+}
