@@ -110,7 +110,22 @@ func (sh *Shard) state(s *session.Session, b []byte) {
 	heartbeat := sh.heartbeat(s)
 	sh.pong(s, &heartbeat, true)
 	if suspending != (f.Activity == protocol.Suspending) {
-		sh.refreshRoute(s, sh.clock.Now(), true)
+		sh.rewriteRoute(s, sh.clock.Now())
+	}
+}
+
+// rewriteRoute has the session's record follow the app's activity: at once when it is about to be suspended, within about
+// a second when it is back. Whatever the client says in that second is one write, or one that changes its mind without end
+// would fill the registrar's queue.
+func (sh *Shard) rewriteRoute(s *session.Session, now liveness.Time) {
+	switch {
+	case !s.Has(session.Routed) || s.RouteDue <= shortly(now):
+		// there is none, or the sweep is about to
+	case protocol.Activity(s.Activity) == protocol.Suspending:
+		sh.refreshRoute(s, now, true)
+	default:
+		s.RouteDue = shortly(now)
+		sh.soon(s, s.RouteDue)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"lifeline/protocol"
 	"lifeline/server/route"
 )
 
@@ -59,5 +60,24 @@ func TestLoopsThatNobodyUsesDoNotHoldUpAPass(t *testing.T) {
 		if !answered {
 			t.Errorf("%s: the question is not answered", tt.what)
 		}
+	}
+}
+
+// TestAClientThatChangesItsMindIsOneWrite: the registrar's queue is for all sessions.
+func TestAClientThatChangesItsMindIsOneWrite(t *testing.T) {
+	r := newRig(t, sharing)
+	c := r.login(t, "bob", "phone")
+	before, _ := r.core.routes.Queued()
+	var burst []byte
+	for range 500 {
+		burst = (&protocol.State{Activity: protocol.Suspending}).Append(burst)
+		burst = (&protocol.State{Activity: protocol.Foreground}).Append(burst)
+	}
+	r.sh.Traffic(c.s, burst)
+	if got, _ := r.core.routes.Queued(); got != before+1 {
+		t.Errorf("%d events for the registrar, want 1", got-before)
+	}
+	if now := r.sh.clock.Now(); c.s.Due > shortly(now) || c.s.RouteDue > shortly(now) {
+		t.Errorf("the last word is not written before %v", c.s.RouteDue)
 	}
 }
