@@ -24,8 +24,8 @@ type trace struct {
 // Trace sends the frames of a connection in text form, one a line, "<" from the client and ">" to it, until ctx ends or
 // the connection does; the first line says what is traced. It may be called from any goroutine but a loop. write is called on the caller's goroutine.
 func (c *Core) Trace(ctx context.Context, id session.ConnID, write func(line []byte) error) error {
-	if id.Loop() >= len(c.shards) {
-		return errNoConnection
+	if id.Loop() >= len(c.shards) || !c.shards[id.Loop()].mail.bound() {
+		return errNoConnection // a loop that nobody has used would not hear the question
 	}
 	sh := c.shards[id.Loop()]
 	t := &trace{lines: make(chan []byte, traceDepth)}
