@@ -82,16 +82,17 @@ func endCode(err error) protocol.Code {
 }
 
 // retire is the one way out of every living state: the session leaves the index and the directory, what it borrowed is
-// given back, its cursor goes to the store, and the reason is counted. It happens once for each connection.
+// given back, its cursor goes to the store, and the reason is counted. It happens once for each connection, and to its
+// end even when what it tells others panics.
 func (sh *Shard) retire(s *session.Session, code protocol.Code) {
 	sh.core.meter.closed(code)
 	sh.dropBody(s)
 	sh.dropLogin(s)
 	if s.State == session.Active {
 		sh.sessions.Add(-1)
-		sh.leaveStore(s, code)
+		sh.safely(func() { sh.leaveStore(s, code) })
 	}
-	sh.unregister(s)
+	sh.safely(func() { sh.unregister(s) })
 	hash := s.UserHash
 	if sh.users.Remove(s) {
 		sh.core.dir.Leave(hash, sh.index)
@@ -99,14 +100,15 @@ func (sh *Shard) retire(s *session.Session, code protocol.Code) {
 	sh.users.ReleaseIDs(s)
 }
 
-// leaveStore writes what the store should know of a device that has gone. After a logout it has forgotten the device and
-// is told nothing.
+// leaveStore writes what the store should know of a device that has gone: it was last seen when it was last heard. After a
+// logout it has forgotten the device and is told nothing.
 func (sh *Shard) leaveStore(s *session.Session, code protocol.Code) {
 	if code == protocol.CodeLoggedOut {
 		return
 	}
+	seen := time.Now().Add(-sh.clock.Now().Sub(s.LastIn))
 	sh.core.store.Ack(store.Ack{User: string(sh.users.User(s)), Device: string(sh.users.Device(s)), Platform: s.Platform,
-		Pos: s.Acked, HasPos: !s.Has(session.Resetting), Leaving: true, Seen: time.Now().UnixMilli()})
+		Pos: s.Acked, HasPos: !s.Has(session.Resetting), Leaving: true, Seen: seen.UnixMilli()})
 }
 
 // shut ends the sending side once everything is written; until then the sweep comes back for it.

@@ -4,20 +4,26 @@ import (
 	"errors"
 
 	"lifeline/protocol"
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
 // body is a frame that has not arrived whole. Its buffer has the exact size of the body, and was taken from the node's
 // budget after its length was accepted.
 type body struct {
-	t   protocol.Type
-	buf []byte // len: arrived, cap: the body
+	t     protocol.Type
+	buf   []byte        // len: arrived, cap: the body
+	began liveness.Time // of the loop's clock
 }
 
 // inbound consumes all of data: whole frames are dispatched, the rest is kept outside the event loop's own buffers.
 func (sh *Shard) inbound(s *session.Session, data []byte) {
 	sh.heard(s)
 	for len(data) > 0 {
+		if s.Stage != 0 && len(sh.stages[s.Stage-1].buf) > session.OutboundMax {
+			sh.condemn(s, protocol.CodeSlowConsumer) // the answers to small frames are larger than those
+			return
+		}
 		switch s.State {
 		case session.Opened, session.Active:
 			data = sh.next(s, data)
@@ -103,8 +109,10 @@ func (sh *Shard) begin(s *session.Session, h protocol.Header) {
 		sh.refuseConn(s, protocol.CodeMemory)
 		return
 	}
-	sh.bodies[s.ID.Slot()] = &body{t: h.Type, buf: make([]byte, 0, h.Body)}
+	now := sh.clock.Now()
+	sh.bodies[s.ID.Slot()] = &body{t: h.Type, buf: make([]byte, 0, h.Body), began: now}
 	s.Set(session.Unfinished)
+	sh.soon(s, now.Add(frameTime))
 }
 
 // fill adds to an unfinished body and dispatches it when it is whole.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -86,9 +87,16 @@ func (l *lookups) work(ctx context.Context) {
 	}
 }
 
-func (l *lookups) answer(ctx context.Context, q *lookup) *presenceAnswer {
+func (l *lookups) answer(ctx context.Context, q *lookup) (a *presenceAnswer) {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			l.core.meter.panics.Inc()
+			l.core.log.Error("a look-up panicked", "panic", v, "stack", string(debug.Stack()))
+			a = &presenceAnswer{id: q.id}
+		}
+	}()
 	list, err := l.core.Presence(ctx, q.asker, q.users)
 	if err != nil {
 		l.core.complain("presence could not be told", err)
@@ -175,7 +183,6 @@ func (sh *Shard) presenceFound(s *session.Session, a *presenceAnswer) {
 		sh.refuse(s, a.id, protocol.TypePresence, protocol.CodeBusy)
 		return
 	}
-	out := sh.out(s)
-	*out = append(*out, a.frame...)
+	sh.outFrames(s, a.frame)
 	sh.wrote(s, protocol.TypePresenceList)
 }

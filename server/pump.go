@@ -68,7 +68,9 @@ func (sh *Shard) block(s *session.Session) {
 // push writes one item as it came from the committer.
 func (sh *Shard) push(s *session.Session, it *delivery.Item) {
 	out := sh.out(s)
+	before := len(*out)
 	*out = it.Append(*out, uint64(s.ID), uint32(s.Capabilities))
+	sh.staged += len(*out) - before
 	sh.sent(s, it.Pos)
 	sh.wrote(s, protocol.TypePush)
 	sh.core.meter.written(sh.core.now() - it.What.Committed)
@@ -112,8 +114,7 @@ func (sh *Shard) inboxRead(s *session.Session, a *delivery.ReadAnswer) {
 		return
 	}
 	if a.Frames != nil {
-		out := sh.out(s)
-		*out = append(*out, *a.Frames...)
+		sh.outFrames(s, *a.Frames)
 		sh.sent(s, a.Last)
 		sh.core.meter.framesOut[protocol.TypePush].Add(a.Pushes - 1)
 		sh.wrote(s, protocol.TypePush)

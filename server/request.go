@@ -39,6 +39,10 @@ func (sh *Shard) pull(s *session.Session, b []byte) {
 		sh.refuse(s, f.ID, protocol.TypePull, code)
 		return
 	}
+	if s.Has(session.Pulling) {
+		sh.refuse(s, f.ID, protocol.TypePull, protocol.CodeBusy)
+		return
+	}
 	if !sh.takeRequest(s, f.ID, protocol.TypePull) {
 		return
 	}
@@ -49,7 +53,9 @@ func (sh *Shard) pull(s *session.Session, b []byte) {
 		s.Requests--
 		sh.core.meter.readsRefused.Inc()
 		sh.refuse(s, f.ID, protocol.TypePull, protocol.CodeBusy)
+		return
 	}
+	s.Set(session.Pulling)
 }
 
 func pullFault(f *protocol.Pull) protocol.Code {
@@ -66,6 +72,7 @@ func pullFault(f *protocol.Pull) protocol.Code {
 // pulled answers a Pull.
 func (sh *Shard) pulled(s *session.Session, a *delivery.ReadAnswer) {
 	s.Requests--
+	s.Clear(session.Pulling)
 	switch {
 	case a.Err != nil:
 		sh.readFailed(a.Err)
@@ -73,8 +80,7 @@ func (sh *Shard) pulled(s *session.Session, a *delivery.ReadAnswer) {
 	case a.Refusal != store.None:
 		sh.refuse(s, a.Request, protocol.TypePull, delivery.CodeOf(a.Refusal))
 	default:
-		out := sh.out(s)
-		*out = append(*out, *a.Frames...)
+		sh.outFrames(s, *a.Frames)
 		sh.wrote(s, protocol.TypePulled)
 	}
 }

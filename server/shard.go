@@ -32,6 +32,7 @@ type Shard struct {
 	dirty   []session.ConnID  // sessions whose cursor the store has not got yet
 	flushed liveness.Time     // when dirty was last flushed
 	stages  []stage
+	staged  int      // bytes of Pushes and other large frames in stages
 	spare   [][]byte // emptied stages
 	doomed  []session.ConnID
 	depth   int // callbacks on the stack: a failed write calls Closed from inside
@@ -124,9 +125,11 @@ func (sh *Shard) Run() {
 	}
 	for i := range got.answers {
 		sh.answer(&got.answers[i])
+		sh.relieve()
 	}
 	for i := range got.items {
 		sh.item(&got.items[i])
+		sh.relieve()
 	}
 	for user, pos := range got.overflow {
 		sh.safely(func() { sh.raise(user, pos) })

@@ -17,6 +17,10 @@ const (
 	spareBytes  = 16 << 10
 )
 
+// stagedMost is how many bytes of frames a burst may stage before they are written: a message to a large group is staged
+// once for each of its members.
+const stagedMost = 4 << 20
+
 // out returns the buffer to which bytes for the connection are appended. It is valid until the next call.
 func (sh *Shard) out(s *session.Session) *[]byte {
 	if s.Stage == 0 {
@@ -28,6 +32,20 @@ func (sh *Shard) out(s *session.Session) *[]byte {
 		s.Stage = uint32(len(sh.stages))
 	}
 	return &sh.stages[s.Stage-1].buf
+}
+
+// outFrames stages whole frames.
+func (sh *Shard) outFrames(s *session.Session, frames []byte) {
+	out := sh.out(s)
+	*out = append(*out, frames...)
+	sh.staged += len(frames)
+}
+
+// relieve writes what a burst has staged so far, if that is much.
+func (sh *Shard) relieve() {
+	if sh.staged > stagedMost {
+		sh.flush()
+	}
 }
 
 // outbound is the number of bytes that wait for the connection in user space.
@@ -53,7 +71,7 @@ func (sh *Shard) flush() {
 		}
 		*st = stage{}
 	}
-	sh.stages = sh.stages[:0]
+	sh.stages, sh.staged = sh.stages[:0], 0
 	for i := 0; i < len(sh.doomed); i++ {
 		if s := sh.slab.Get(sh.doomed[i]); s != nil {
 			sh.loop.Close(sh.conns.of(s))
@@ -74,6 +92,7 @@ func (sh *Shard) write(s *session.Session, buf []byte) {
 		sh.condemn(s, protocol.CodeSlowConsumer)
 		return
 	}
+	sh.sweep.wait(s.ID, len(buf))
 	if _, err := conn.Write(buf); err != nil {
 		return // Closed has run
 	}

@@ -13,8 +13,11 @@ const (
 	sweepActions = 256
 	// cursorEvery is how long a moved cursor may wait for the store.
 	cursorEvery = 400 * time.Millisecond
-	// stuckFor is how long outbound bytes may wait in user space without becoming fewer.
+	// stuckFor is how long outbound bytes may wait in user space while the socket takes none.
 	stuckFor = 30 * time.Second
+	// frameTime is how long a frame may take to arrive once it has begun, for what is there of it holds memory that all
+	// connections share [P-1.11].
+	frameTime = 2 * time.Minute
 	// sampleMost bounds the sessions whose lag is measured in one pass.
 	sampleMost = 4096
 )
@@ -27,10 +30,21 @@ type sweep struct {
 	stuck    map[session.ConnID]stuck // connections with outbound bytes
 }
 
-// stuck is the least outbound bytes seen, and when.
+// stuck is how many bytes wait for a socket that has taken none since then.
 type stuck struct {
-	least int
-	since liveness.Time
+	waiting int
+	since   liveness.Time
+}
+
+// wait notes that n more bytes are about to wait for a connection's socket. If it takes some, fewer will be found.
+func (w *sweep) wait(id session.ConnID, n int) {
+	if len(w.stuck) == 0 {
+		return
+	}
+	if was, known := w.stuck[id]; known {
+		was.waiting += n
+		w.stuck[id] = was
+	}
 }
 
 // tick moves the loop's clock and takes one step of the sweep.
@@ -63,6 +77,12 @@ func (sh *Shard) tick() {
 
 // visit does what is due for one connection and reports whether anything was.
 func (sh *Shard) visit(s *session.Session, now liveness.Time) (acted bool) {
+	defer func() {
+		if v := recover(); v != nil {
+			sh.panicked(s, v)
+			acted = true
+		}
+	}()
 	switch s.State {
 	case session.Opened, session.Authenticating, session.Starting:
 		if !sh.clock.Grace() {
@@ -109,6 +129,9 @@ func (sh *Shard) due(s *session.Session, now liveness.Time) liveness.Time {
 	if s.Has(session.Routed) {
 		at = min(at, s.RouteDue)
 	}
+	if s.Has(session.Unfinished) {
+		at = min(at, sh.bodies[s.ID.Slot()].began.Add(frameTime))
+	}
 	if s.Sent > s.Acked {
 		at = min(at, liveness.NextAppDue(app, appFacts(s, 0, false), now))
 	}
@@ -122,6 +145,9 @@ func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool)
 		return true
 	case sh.isStuck(s, now) && !sh.clock.Grace():
 		sh.condemn(s, protocol.CodeSlowConsumer)
+		return true
+	case s.Has(session.Unfinished) && now.Sub(sh.bodies[s.ID.Slot()].began) >= frameTime && !sh.clock.Grace():
+		sh.refuseConn(s, protocol.CodeSilent)
 		return true
 	}
 	if acted = sh.judgePath(s, now); s.State != session.Active {
@@ -139,7 +165,8 @@ func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool)
 	return acted
 }
 
-// isStuck reports whether bytes have waited in user space for stuckFor without becoming fewer.
+// isStuck reports whether bytes have waited in user space for stuckFor and the socket has taken none. How many wait says
+// nothing: for a slow reader that reads, the pump fills up what it has taken.
 func (sh *Shard) isStuck(s *session.Session, now liveness.Time) bool {
 	n := sh.conns.of(s).OutboundBuffered()
 	if n == 0 {
@@ -149,7 +176,7 @@ func (sh *Shard) isStuck(s *session.Session, now liveness.Time) bool {
 		sh.sweep.stuck = make(map[session.ConnID]stuck)
 	}
 	was, known := sh.sweep.stuck[s.ID]
-	if !known || n < was.least {
+	if !known || n < was.waiting {
 		sh.sweep.stuck[s.ID] = stuck{n, now}
 		return false
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"testing"
 
 	"lifeline/protocol"
@@ -36,6 +37,59 @@ func TestASweepAllocatesNothing(t *testing.T) {
 		t.Errorf("%d were closed", got)
 	}
 }
+
+// brokenConn panics when the sweep asks how much waits for it.
+type brokenConn struct {
+	nullConn
+	broken bool
+}
+
+// OutboundBuffered implements Conn.
+func (c *brokenConn) OutboundBuffered() int {
+	if c.broken {
+		c.broken = false
+		panic("as the test wants it")
+	}
+	return 0
+}
+
+// TestAPanicInAVisitEndsThatConnection: the sweep would panic at it again in every pass.
+func TestAPanicInAVisitEndsThatConnection(t *testing.T) {
+	r := newRig(t)
+	var sessions []*session.Session
+	for i := range 3 {
+		sessions = append(sessions, r.login(t, fmt.Sprint("user-", i), "phone").s)
+	}
+	broken := &brokenConn{nullConn: nullConn{s: sessions[1]}, broken: true}
+	r.sh.conns.set(sessions[1], broken)
+	closed := false
+	r.sh.Bind(closer{r, func(c Conn) { closed = c == Conn(broken); r.sh.Closed(sessions[1], nil) }})
+	for _, s := range sessions {
+		s.Due = 0
+	}
+	for range 2 * sweepTicks {
+		r.sh.mail.tick()
+		r.sh.Run()
+	}
+	if !closed || sessions[0].State != session.Active || sessions[2].State != session.Active {
+		t.Errorf("the connection is closed: %v; the others are %v and %v", closed, sessions[0].State, sessions[2].State)
+	}
+	if got := r.core.meter.panics.Get(); got != 1 {
+		t.Errorf("%d panics counted", got)
+	}
+	if got := r.core.Sessions(); got != 2 {
+		t.Errorf("%d sessions", got)
+	}
+}
+
+// closer closes connections as the test says.
+type closer struct {
+	*rig
+	close func(Conn)
+}
+
+// Close implements Loop.
+func (c closer) Close(conn Conn) { c.close(conn) }
 
 // BenchmarkSweep is one full pass over a million quiet sessions, which takes a second of a node's time: its ns/op is the
 // CPU time it costs in each second, all loops together.

@@ -158,6 +158,17 @@ func (c *Client) Resume() {
 	})
 }
 
+// Read has a stalled client read n bytes of what waits for it.
+func (c *Client) Read(n int) {
+	c.loop.do(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		n = min(n, len(c.conn.waiting))
+		c.takeLocked(c.conn.waiting[:n])
+		c.conn.waiting = c.conn.waiting[n:]
+	})
+}
+
 // Waiting is the number of bytes the server holds for the client.
 func (c *Client) Waiting() int { return c.conn.OutboundBuffered() }
 

@@ -231,3 +231,35 @@ func TestPull(t *testing.T) {
 		}
 	})
 }
+
+func TestOnePullAtATime(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		alice.Message("bob", "1", "x")
+		alice.Ack(1)
+		alice.Pending()
+		pull := func(id uint64) *protocol.Pull {
+			return &protocol.Pull{ID: id, Conversation: []byte("alice\x1fbob"), FromSeq: 1, ToSeq: 1}
+		}
+		alice.Write(pull(2).Append(pull(1).Append(nil)))
+		if e := Expect[*protocol.Error](alice); e.ID != 2 || e.Status.Code != protocol.CodeBusy {
+			t.Fatalf("got %s", e.AppendText(nil))
+		}
+		if p := Expect[*protocol.Pulled](alice); p.ID != 1 {
+			t.Fatalf("got %s", p.AppendText(nil))
+		}
+		alice.Send(pull(3))
+		if p := Expect[*protocol.Pulled](alice); p.ID != 3 || len(p.Messages) != 1 {
+			t.Fatalf("got %s", p.AppendText(nil))
+		}
+		alice.Write((&protocol.Pull{ID: 4, Conversation: []byte("no-such-group"), FromSeq: 1, ToSeq: 1}).Append(nil))
+		if e := Expect[*protocol.Error](alice); e.Status.Code != protocol.CodeNoSuchGroup {
+			t.Fatalf("got %s", e.AppendText(nil))
+		}
+		alice.Send(pull(5))
+		if p := Expect[*protocol.Pulled](alice); p.ID != 5 {
+			t.Fatalf("got %s", p.AppendText(nil))
+		}
+	})
+}

@@ -34,6 +34,7 @@ const (
 	Routed                       // in, or on its way into, the shared online table
 	Wired                        // the client says that its network is wired
 	Slow                         // the client says that its network is 2G or 3G
+	Pulling                      // a Pull is not answered yet
 )
 
 // Session is one Conn and, once authenticated, its Session. It holds no pointer, so that a million of them cost the
