@@ -3,10 +3,14 @@ package protocol
 // Version is the protocol version that this package speaks.
 const Version = 1
 
+// CapabilityConversations is the bit of Connect.Capabilities of a client that understands entries of kind conversation.
+// Every other kind needs none [P-6.13].
+const CapabilityConversations = 1 << 0
+
 // Connect is the first frame of a connection. Connack answers it, or Close.
 type Connect struct {
 	Version       uint32
-	Capabilities  uint64
+	Capabilities  uint64 // CapabilityConversations, or 0
 	Token         []byte
 	Device        []byte
 	Instance      uint64 // random per process of the SDK

@@ -34,5 +34,11 @@ func ValidID(b []byte) bool {
 	return true
 }
 
+// DirectConversation is the id of the conversation of two users: the smaller id in byte order, 0x1F, the larger one
+// [P-3.9].
+func DirectConversation(a, b string) string {
+	return min(a, b) + "\x1f" + max(a, b)
+}
+
 // ValidClientID tells whether b may be a Send's client id: 1 to 64 bytes of any value [P-3.8].
 func ValidClientID(b []byte) bool { return len(b) >= 1 && len(b) <= MaxIDBytes }

@@ -26,6 +26,21 @@ func TestValidID(t *testing.T) {
 	}
 }
 
+// [P-3.9]: by bytes, not by letters, and the same from both sides.
+func TestDirectConversation(t *testing.T) {
+	for _, tt := range []struct{ a, b, want string }{
+		{"alice", "bob", "alice\x1fbob"},
+		{"Zoe", "alice", "Zoe\x1falice"},
+		{"a", "ab", "a\x1fab"},
+		{"z", "é", "z\x1fé"},
+		{"bob", "bob", "bob\x1fbob"},
+	} {
+		if one, other := DirectConversation(tt.a, tt.b), DirectConversation(tt.b, tt.a); one != tt.want || other != tt.want {
+			t.Errorf("%s and %s: %q and %q, want %q", tt.a, tt.b, one, other, tt.want)
+		}
+	}
+}
+
 // [P-3.8]: client ids are any bytes.
 func TestValidClientID(t *testing.T) {
 	for size, want := range map[int]bool{0: false, 1: true, 16: true, 64: true, 65: false} {

@@ -291,14 +291,6 @@ func (c *chat) leave(forget bool, ended chan error) {
 	}
 }
 
-// conversation is the id of the conversation of two users.
-func conversation(a, b string) string {
-	if b < a {
-		a, b = b, a
-	}
-	return a + "\x1f" + b
-}
-
 // typed treats what came from the keyboard.
 func (c *chat) typed(p []byte, ended bool) (lines []string) {
 	for _, k := range c.keys.feed(p) {

@@ -9,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"lifeline/protocol"
 	"lifeline/protocol/client"
 )
 
 // message shows a live message, when the history before it is there. The user's own come back from the server like all
 // others: that is when they get their place.
 func (c *chat) message(m client.Message) []string {
-	if m.Conversation != conversation(c.me, c.with) {
+	if m.Conversation != protocol.DirectConversation(c.me, c.with) {
 		if m.Sender == c.me {
 			return nil
 		}
@@ -112,7 +113,7 @@ func (c *chat) fetch(ctx context.Context) {
 }
 
 func (c *chat) last(ctx context.Context) ([]client.Message, error) {
-	id := conversation(c.me, c.with)
+	id := protocol.DirectConversation(c.me, c.with)
 	h, err := c.client.Pull(ctx, id, 1, 1)
 	if err != nil || h.Head == 0 || c.history == 0 {
 		return nil, err

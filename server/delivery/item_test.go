@@ -125,12 +125,12 @@ func TestItemOfAConversation(t *testing.T) {
 		capabilities uint32
 		want         protocol.Entry
 	}{
-		{"joined", joined, CapabilityConversations, protocol.Entry{Pos: 8, Kind: protocol.EntryConversation,
+		{"joined", joined, protocol.CapabilityConversations, protocol.Entry{Pos: 8, Kind: protocol.EntryConversation,
 			Conversation: protocol.ConversationRow{Conversation: []byte("tram-drivers"), Member: true, FirstSeq: 12}}},
 		{"removed", removed, ^uint32(0), protocol.Entry{Pos: 8, Kind: protocol.EntryConversation,
 			Conversation: protocol.ConversationRow{Conversation: []byte("tram-drivers"), FirstSeq: 12, LastSeq: 30}}},
 		{"a client that knows nothing of it", joined, 0, void},
-		{"a client with every other capability", joined, ^CapabilityConversations, void},
+		{"a client with every other capability", joined, ^uint32(protocol.CapabilityConversations), void},
 	} {
 		what := Encode(&store.Event{Kind: store.KindConversation, Membership: tt.membership}, 1)
 		if got := pushed(t, &Item{User: "bob", Pos: 8, What: what}, 42, tt.capabilities); !reflect.DeepEqual(got, tt.want) {
@@ -176,7 +176,7 @@ func TestEncodedIsReadOnly(t *testing.T) {
 					t.Errorf("connection %d got %+v", conn, got)
 				}
 				change := Item{User: "alice", Pos: conn + 1, What: rowWhat}
-				if got := pushed(t, &change, conn, uint32(conn)&CapabilityConversations); got.Pos != conn+1 {
+				if got := pushed(t, &change, conn, uint32(conn)&protocol.CapabilityConversations); got.Pos != conn+1 {
 					t.Errorf("connection %d got %+v", conn, got)
 				}
 			}
@@ -214,7 +214,7 @@ func TestItemAppendMakesNoGarbage(t *testing.T) {
 		{"to the origin", Item{User: "alice", Pos: 1, What: m}, origin, 0},
 		{"to an own device", Item{User: "alice", Pos: 1, What: m}, 2, 0},
 		{"to others", Item{User: "bob", Pos: 1, What: m}, 2, 0},
-		{"a membership", Item{User: "bob", Pos: 1, What: row}, 2, CapabilityConversations},
+		{"a membership", Item{User: "bob", Pos: 1, What: row}, 2, protocol.CapabilityConversations},
 		{"a void", Item{User: "bob", Pos: 1, What: row}, 2, 0},
 	} {
 		if allocs := testing.AllocsPerRun(100, func() { buf = tt.it.Append(buf[:0], tt.conn, tt.capabilities) }); allocs != 0 {

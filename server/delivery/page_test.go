@@ -90,8 +90,8 @@ func TestPushesObeyCapabilities(t *testing.T) {
 		want         protocol.Entry
 	}{
 		{0, voidEntry(7, 7)},
-		{^CapabilityConversations, voidEntry(7, 7)},
-		{CapabilityConversations, row},
+		{^uint32(protocol.CapabilityConversations), voidEntry(7, 7)},
+		{protocol.CapabilityConversations, row},
 		{^uint32(0), row},
 	} {
 		var p page
@@ -154,7 +154,7 @@ func seen(entries []store.Entry, q *Read) []protocol.Entry {
 		case !e.Void && e.Kind == store.KindMessage:
 			m := onWire(e.Message, e.Message.Sender == q.User)
 			all = append(all, protocol.Entry{Pos: e.Pos, Kind: protocol.EntryMessage, Message: m})
-		case !e.Void && e.Kind == store.KindConversation && q.Capabilities == CapabilityConversations:
+		case !e.Void && e.Kind == store.KindConversation && q.Capabilities == protocol.CapabilityConversations:
 			all = append(all, protocol.Entry{Pos: e.Pos, Kind: protocol.EntryConversation, Conversation: protocol.ConversationRow{
 				Conversation: []byte(e.Membership.Conversation), Member: e.Membership.Member, FirstSeq: e.Membership.FirstSeq}})
 		case n > 0 && all[n-1].Kind == protocol.EntryVoid:

@@ -43,12 +43,9 @@ var kinds = map[store.Kind]protocol.EntryKind{
 	store.KindConversation: protocol.EntryConversation,
 }
 
-// Capabilities a client may have. Messages and voids need none.
-const CapabilityConversations uint32 = 1 << 0 // understands entries of kind conversation
-
 // capable reports whether a client with these capabilities can be sent that kind.
 func capable(k protocol.EntryKind, capabilities uint32) bool {
-	return k != protocol.EntryConversation || capabilities&CapabilityConversations != 0
+	return k != protocol.EntryConversation || capabilities&protocol.CapabilityConversations != 0
 }
 
 var gapReasons = [...]protocol.GapReason{

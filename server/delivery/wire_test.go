@@ -144,7 +144,7 @@ func TestCapable(t *testing.T) {
 	need := map[protocol.EntryKind]uint32{
 		protocol.EntryMessage:      0,
 		protocol.EntryVoid:         0,
-		protocol.EntryConversation: CapabilityConversations,
+		protocol.EntryConversation: protocol.CapabilityConversations,
 	}
 	for _, k := range kinds {
 		if _, ok := need[k]; !ok {
