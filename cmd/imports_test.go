@@ -49,7 +49,7 @@ var arrows = map[string]struct{ code, tests []string }{
 	"server/servertest": {code: []string{
 		"server", "server/auth", "server/config", "server/delivery", "server/liveness", "server/route", "server/session",
 		"protocol", "store", "store/memstore",
-	}, tests: []string{"store/storetest"}},
+	}, tests: []string{"store/storetest", "protocol/client"}},
 
 	"loadtest":          {code: []string{"protocol", "protocol/client"}},
 	"loadtest/simulate": {code: []string{"server/liveness", "protocol/client"}},
@@ -63,7 +63,7 @@ var arrows = map[string]struct{ code, tests []string }{
 		tests: []string{"protocol", "protocol/client", "server/route/redistest"},
 	},
 	"cmd/lifelinectl":  {code: []string{"protocol", "protocol/client", "server/auth", "store", "store/commit", "store/pebblestore"}},
-	"cmd/lifelineload": {code: []string{"loadtest", "loadtest/simulate"}},
+	"cmd/lifelineload": {code: []string{"loadtest", "loadtest/simulate"}, tests: []string{"server/route/redistest"}},
 }
 
 // foreign says which packages may import which module of others, and why no other may. "tests" stands for every test.
