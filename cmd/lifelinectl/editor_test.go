@@ -139,3 +139,27 @@ func TestScreen(t *testing.T) {
 		t.Errorf("at the end: %q", out.String())
 	}
 }
+
+// A terminal that became narrower has broken the footer's lines into more rows: all of them are taken away.
+func TestScreenThatIsResized(t *testing.T) {
+	for _, tt := range []struct {
+		now  int
+		want string
+	}{
+		{50, "\x1b[3A\r\x1b[J"},
+		{40, "\x1b[3A\r\x1b[J"},
+		{20, "\x1b[5A\r\x1b[J"}, // two rows, one, one, and the cursor is in the second of what is typed
+		{10, "\x1b[10A\r\x1b[J"},
+	} {
+		var out bytes.Buffer
+		width := 40
+		s := &screen{w: &out, color: true, size: func() int { return width }}
+		footer := []string{s.paint(dim, strings.Repeat("a", 35)), "short", "你好你好你好"}
+		s.draw(nil, footer, "me > ", &editor{text: []rune(strings.Repeat("x", 30)), at: 30})
+		width = tt.now
+		out.Reset()
+		if s.close(); out.String() != tt.want {
+			t.Errorf("from 40 to %d columns: %q, want %q", tt.now, out.String(), tt.want)
+		}
+	}
+}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
 // screen is a terminal in raw mode: lines that scroll away, and below them a footer whose last line is being typed. The
-// footer is drawn anew with every change; none of its lines is wider than the terminal, so it is known how many there are.
+// footer is drawn anew with every change. None of its lines is wider than the terminal, but a terminal that becomes narrower
+// breaks them, so how many rows there are to erase is computed from what was drawn and the width of now.
 type screen struct {
 	// Set at construction.
 	w     io.Writer
@@ -16,7 +18,9 @@ type screen struct {
 	color bool
 
 	out    bytes.Buffer // written at once, so that nothing flickers
-	height int          // lines of the footer on the terminal
+	drawn  bool         // there is a footer on the terminal
+	widths []int        // of its lines above the one that is typed
+	column int          // of the cursor, in the line that is typed
 }
 
 // Looks of text.
@@ -38,6 +42,11 @@ func (s *screen) paint(look, text string) string {
 	return "\x1b[" + look + "m" + text + "\x1b[0m"
 }
 
+var looks = regexp.MustCompile("\x1b\\[[0-9]*m")
+
+// paintedWidth is textWidth of text that was given looks.
+func paintedWidth(text string) int { return textWidth(looks.ReplaceAllString(text, "")) }
+
 // draw prints lines above the footer, and the footer: what is in it, then the prompt with the typed text.
 func (s *screen) draw(lines, footer []string, prompt string, e *editor) {
 	s.out.Reset()
@@ -55,19 +64,28 @@ func (s *screen) draw(lines, footer []string, prompt string, e *editor) {
 	if right := textWidth(prompt) + column; right > 0 {
 		fmt.Fprintf(&s.out, "\x1b[%dC", right)
 	}
-	s.height = len(footer) + 1
+	s.drawn, s.column, s.widths = true, textWidth(prompt)+column, s.widths[:0]
+	for _, line := range footer {
+		s.widths = append(s.widths, paintedWidth(line))
+	}
 	_, _ = s.w.Write(s.out.Bytes()) // a terminal that is gone ends the input
 }
 
 // erase takes the footer from the terminal.
 func (s *screen) erase() {
-	if s.height > 1 {
-		fmt.Fprintf(&s.out, "\x1b[%dA", s.height-1)
+	if !s.drawn {
+		return
 	}
-	if s.height > 0 {
-		s.out.WriteString("\r\x1b[J")
+	s.drawn = false
+	width := max(1, s.size())
+	up := s.column / width
+	for _, w := range s.widths {
+		up += max(1, (w+width-1)/width)
 	}
-	s.height = 0
+	if up > 0 {
+		fmt.Fprintf(&s.out, "\x1b[%dA", up)
+	}
+	s.out.WriteString("\r\x1b[J")
 }
 
 // close leaves the terminal with the lines only.
