@@ -86,7 +86,7 @@ func (sh *Shard) ping(s *session.Session, b []byte) {
 	}
 	heartbeat := sh.heartbeat(s)
 	trial := int(f.EchoAfterS)
-	if trial > 0 && (trial > int(heartbeat.EchoLimitS) || !s.Line.TakeEcho(sh.core.opts.Heartbeat.EchoesPerDay, now)) {
+	if trial > 0 && !sh.core.opts.Heartbeat.Try(&s.Line, sh.request(s), trial, now) {
 		heartbeat.EchoLimitS, changed, trial = 0, true, 0 // refused, and the Pong says so
 	}
 	sh.pong(s, &heartbeat, changed)

@@ -95,19 +95,19 @@ func (a *adaptive) heard(ping bool) {
 	a.step(liveness.PathFrame)
 }
 
-// answered is the Pong. One that refuses the silence asked for says so by its limit.
+// answered is the Pong. One that refuses the silence asked for says so by its limit, which is in force from then on
+// [P-6.24].
 func (a *adaptive) answered() {
-	limit := a.limit
-	if c := a.asks; c > 0 {
-		if c > int(limit/time.Second) || !a.session.TakeEcho(a.policy.EchoesPerDay, a.loop()) {
-			limit = 0
-		} else {
-			a.session.SetPath(a.path().Ask(c))
-			a.p.sum.trials++
-		}
+	switch c := a.asks; {
+	case c == 0:
+	case a.policy.Try(&a.session, a.request, c, a.loop()):
+		a.session.SetPath(a.path().Ask(c))
+		a.p.sum.trials++
+	default:
+		a.limit = 0
 	}
 	a.asks = 0
-	a.prober.Pong(limit)
+	a.prober.Pong(a.limit)
 }
 
 func (a *adaptive) passed() { a.prober.Frame() }

@@ -188,6 +188,24 @@ func TestDesignLearns(t *testing.T) {
 	}
 }
 
+// A refused trial is not asked for again until the server grants more, as in the client.
+func TestDesignObeysARefusal(t *testing.T) {
+	ask := func(events ...event) int {
+		s := tell(t, patient, events...).live(day, func(p *phone) line {
+			a := newAdaptive(p)
+			a.policy.EchoesPerDay = 2
+			return a
+		})
+		return s.phone.line.(*adaptive).prober.State().Trials
+	}
+	if got := ask(); got != 2 {
+		t.Errorf("%d trials were asked for, want the one granted and the one refused", got)
+	}
+	if got := ask(event{2 * hour, toFront, 0}, event{3 * hour, toBack, 0}); got != 3 {
+		t.Errorf("%d trials were asked for, want another one refused after a fresh grant", got)
+	}
+}
+
 // A network that comes to forget sooner, and opens again what it forgot, is found out by old pushes.
 func TestDesignSeesPushesComeLate(t *testing.T) {
 	m := mapping{life: 2 * hour, kind: loose}

@@ -39,6 +39,11 @@ func (p Policy) EchoLimit(r Request) time.Duration {
 	return p.most(r)
 }
 
+// Try says whether a trial with c seconds of silence is granted, and takes it from the session's budget.
+func (p Policy) Try(l *Line, r Request, c int, now Time) bool {
+	return c <= int(p.EchoLimit(r)/time.Second) && l.TakeEcho(p.EchoesPerDay, now)
+}
+
 // most is the largest interval in background.
 func (p Policy) most(r Request) time.Duration {
 	most := p.Background.Max

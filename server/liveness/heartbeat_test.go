@@ -61,6 +61,25 @@ func TestNoEchoWithoutBudget(t *testing.T) {
 	}
 }
 
+// A trial beyond the limit is refused and costs nothing; those within it are granted while the budget lasts.
+func TestTry(t *testing.T) {
+	p, r := DefaultPolicy(), Request{Background: true}
+	p.EchoesPerDay = 4
+	var l Line
+	for i, tt := range []struct {
+		r    Request
+		c    int
+		want bool
+	}{
+		{r, 901, false}, {Request{}, 100, false}, {Request{Background: true, Suspends: true}, 100, false}, {r, 1 << 40, false},
+		{r, 900, true}, {r, 1, true}, {r, 1, false},
+	} {
+		if got := p.Try(&l, tt.r, tt.c, at(0)); got != tt.want {
+			t.Errorf("trial %d, of %d s: %v, want %v", i, tt.c, got, tt.want)
+		}
+	}
+}
+
 // Whatever a client claims, its interval stays within the policy.
 func TestGrantStaysInBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
