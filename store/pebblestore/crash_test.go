@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -33,16 +34,16 @@ func TestCrashPoints(t *testing.T) {
 		points /= 10
 	}
 	random := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	last := &crash{fs: vfs.NewCrashableMem(), acked: map[string]uint64{}}
+	last := newCrash()
 	var looked sync.WaitGroup
 	room := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for run, seen := 0, 0; seen < points; run++ {
 		from := last
 		if run%2 == 0 {
-			from = &crash{fs: vfs.NewCrashableMem(), acked: map[string]uint64{}}
+			from = newCrash()
 		}
 		for _, c := range runUntilCrashes(t, from, random) {
-			last = &crash{c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: random}), c.percent, c.promised, c.acked, c.version}
+			last = c.again(random)
 			seen++
 			toTheEnd := seen%8 == 0
 			room <- struct{}{}
@@ -68,9 +69,23 @@ type promise struct {
 type crash struct {
 	fs       *vfs.MemFS
 	percent  int
+	now      time.Time
 	promised []promise
-	acked    map[string]uint64 // last Pos that each user's device acknowledged
+	acked    map[string]uint64 // last Pos that each user's phone acknowledged
+	forgot   map[string]bool   // users whose watch was forgotten since its last Ack
 	version  uint64            // last change of the tram's members that was answered
+}
+
+// newCrash is of a store that does not exist yet.
+func newCrash() *crash {
+	return &crash{fs: vfs.NewCrashableMem(), now: time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)}
+}
+
+// again is the same crash once more, to go on from.
+func (c *crash) again(random *rand.Rand) *crash {
+	other := *c
+	other.fs = c.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: random})
+	return &other
 }
 
 // load is the callers of a store that will crash.
@@ -82,8 +97,10 @@ type load struct {
 	// Guarded by mu.
 	mu       sync.Mutex
 	random   *rand.Rand
+	now      time.Time
 	promised []promise
 	acked    map[string]uint64
+	forgot   map[string]bool
 	version  uint64
 	crashes  []*crash
 	client   uint64
@@ -91,9 +108,9 @@ type load struct {
 
 // runUntilCrashes opens a store, works with it and returns crashes that happened meanwhile.
 func runUntilCrashes(t *testing.T, from *crash, random *rand.Rand) []*crash {
-	l := &load{fs: from.fs, failed: make(chan struct{}), random: rand.New(rand.NewPCG(random.Uint64(), 1)), promised: from.promised, version: from.version, acked: map[string]uint64{}}
-	for user, pos := range from.acked {
-		l.acked[user] = pos
+	l := &load{
+		fs: from.fs, failed: make(chan struct{}), random: rand.New(rand.NewPCG(random.Uint64(), 1)), now: from.now,
+		promised: from.promised, version: from.version, acked: copied(from.acked), forgot: copied(from.forgot),
 	}
 	var operations, next atomic.Int64
 	next.Store(1 << 60) // not yet
@@ -104,6 +121,7 @@ func runUntilCrashes(t *testing.T, from *crash, random *rand.Rand) []*crash {
 		}
 		return nil
 	})))
+	options.Commit.Now = l.clock
 	options.Commit.Fatal = func(err error) {
 		t.Errorf("the store ended: %v", err)
 		close(l.failed)
@@ -146,12 +164,26 @@ func (l *load) crash() {
 	if len(l.crashes) >= crashesInOne {
 		return
 	}
-	c := &crash{percent: l.random.IntN(101), promised: l.promised[:len(l.promised):len(l.promised)], version: l.version, acked: map[string]uint64{}}
-	c.fs = l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.percent, RNG: l.random})
-	for user, pos := range l.acked {
-		c.acked[user] = pos // after the copy: an Ack may be stored as soon as it is submitted
+	c := &crash{
+		percent: l.random.IntN(101), now: l.now, promised: l.promised[:len(l.promised):len(l.promised)],
+		version: l.version, acked: copied(l.acked), forgot: copied(l.forgot),
 	}
+	c.fs = l.fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.percent, RNG: l.random})
 	l.crashes = append(l.crashes, c)
+}
+
+// copied is a copy that is not nil.
+func copied[V any](m map[string]V) map[string]V {
+	other := map[string]V{}
+	maps.Copy(other, m)
+	return other
+}
+
+// clock is the store's time. It runs with the work, so that client ids expire.
+func (l *load) clock() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
 }
 
 func (l *load) crashed() int {
@@ -203,6 +235,14 @@ func (l *load) work(t *testing.T, i int, stop <-chan struct{}) {
 			}
 		case dice == 14 && i == 1:
 			l.store.TrimConversation("tram", uint64(n/4))
+		case dice == 14 && i >= 2:
+			l.store.Purge()
+		case dice == 15:
+			l.forget(i)
+		case dice == 16 && i == 3:
+			l.mu.Lock()
+			l.now = l.now.Add(40 * time.Hour)
+			l.mu.Unlock()
 		default:
 			l.send(i, other, "")
 		}
@@ -250,6 +290,8 @@ func call(s *commit.Store, c store.Command, failed <-chan struct{}) (store.Answe
 		c.Reply = reply
 	case *store.Members:
 		c.Reply = reply
+	case *store.Forget:
+		c.Reply = reply
 	}
 	if r := s.Submit(c); r != store.None {
 		return store.Answer{Refusal: r}, true
@@ -289,6 +331,20 @@ func (l *load) ack(i int, leaving bool) {
 	l.acked[crashUser(i)] = max(l.acked[crashUser(i)], start.Head)
 	l.mu.Unlock()
 	l.store.Ack(store.Ack{User: crashUser(i), Device: "phone", Pos: start.Head, HasPos: true, Leaving: leaving, Seen: 1})
+}
+
+// forget has a user's watch acknowledge and then forgets it.
+func (l *load) forget(i int) {
+	user := crashUser(i)
+	l.mu.Lock()
+	delete(l.forgot, user)
+	l.mu.Unlock()
+	l.store.Ack(store.Ack{User: user, Device: "watch", Pos: 1, HasPos: true, Leaving: i%2 == 0, Seen: 1})
+	if a, ok := call(l.store.Store, &store.Forget{User: user, Device: "watch"}, l.failed); ok && a.Refusal == store.None {
+		l.mu.Lock()
+		l.forgot[user] = true
+		l.mu.Unlock()
+	}
 }
 
 // poll waits for what must come, unless the test has failed already.

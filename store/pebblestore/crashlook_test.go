@@ -16,6 +16,7 @@ import (
 func (c *crash) look(t *testing.T, toTheEnd bool) {
 	options := crashOptions(t, c.fs)
 	failed := make(chan struct{})
+	options.Commit.Now = func() time.Time { return c.now }
 	options.Commit.Fatal = func(err error) {
 		t.Errorf("%d %% kept: the store ended: %v", c.percent, err)
 		close(failed)
@@ -54,7 +55,7 @@ func (c *crash) verify(t *testing.T) (left *memory, census commit.Census) {
 		return nil
 	})
 	if err == nil {
-		census, err = commit.Verify(left, time.Now(), func(fault string) { t.Errorf("%d %% kept: %s", c.percent, fault) })
+		census, err = commit.Verify(left, c.now, func(fault string) { t.Errorf("%d %% kept: %s", c.percent, fault) })
 	}
 	if err != nil {
 		t.Errorf("%d %% kept: %v", c.percent, err)
@@ -68,6 +69,11 @@ func (c *crash) lookInto(t *testing.T, s *commit.Store, failed <-chan struct{}) 
 	for i := range crashedUsers {
 		if start, err := s.Start(crashUser(i), "phone"); err != nil || start.Cursor > c.acked[crashUser(i)] {
 			t.Errorf("%d %% kept: the cursor of %s is %d, acknowledged was %d, %v", c.percent, crashUser(i), start.Cursor, c.acked[crashUser(i)], err)
+		}
+	}
+	for user := range c.forgot {
+		if start, err := s.Start(user, "watch"); err != nil || start.HasCursor {
+			t.Errorf("%d %% kept: the watch of %s was forgotten and has a cursor: %+v, %v", c.percent, user, start, err)
 		}
 	}
 	if a, _ := call(s, &store.Members{Group: "tram", Version: c.version}, failed); a.Refusal != store.StaleVersion {
@@ -88,7 +94,7 @@ func (c *crash) lookForPromises(t *testing.T, s *commit.Store, failed <-chan str
 		if p.answer.Seq > trimmed[name] && (m == nil || m.ID != p.answer.MessageID || !bytes.Equal(m.Payload, p.send.Payload)) {
 			t.Errorf("%d %% kept: message %d of %q was acknowledged and is lost: %v", c.percent, p.answer.Seq, name, m)
 		}
-		if n%17 == 0 {
+		if n%17 == 0 && c.now.UnixMilli()-p.answer.Time < 7*24*time.Hour.Milliseconds() {
 			retry := *p.send
 			if a, _ := call(s, &retry, failed); a != p.answer {
 				t.Errorf("%d %% kept: a retry was answered %+v, before the crash %+v", c.percent, a, p.answer)
