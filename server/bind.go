@@ -39,6 +39,9 @@ func testBindOne(addr string) error {
 		if errors.Is(err, unix.EADDRINUSE) {
 			return fmt.Errorf("listen on %s: another process listens there: stop it, or choose another address", addr)
 		}
+		if errors.Is(err, unix.EADDRNOTAVAIL) {
+			return fmt.Errorf("listen on %s: this machine has no such address: choose one of its own, or 0.0.0.0 or [::] for all", addr)
+		}
 		return fmt.Errorf("listen on %s: %w", addr, err)
 	}
 	return nil

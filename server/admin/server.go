@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"syscall"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -45,8 +46,11 @@ type Server struct {
 // New binds the address and serves until Close.
 func New(o Options) (*Server, error) {
 	listener, err := net.Listen("tcp", o.Address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("http on %s: another process listens there: stop it, or choose another address", o.Address)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("admin: %w", err)
+		return nil, fmt.Errorf("http: %w", err)
 	}
 	metrics.ExposeMetadata(true)
 	s := &Server{options: o, listener: listener, done: make(chan struct{})}

@@ -137,9 +137,13 @@ func TestProfilesOnLoopbackOnly(t *testing.T) {
 
 func TestAddressInUse(t *testing.T) {
 	s := start(t, Options{Address: "127.0.0.1:0"})
-	if other, err := New(Options{Address: s.Addr().String(), Log: slog.New(slog.DiscardHandler)}); err == nil {
+	other, err := New(Options{Address: s.Addr().String(), Log: slog.New(slog.DiscardHandler)})
+	if err == nil {
 		_ = other.Close()
-		t.Error("a second server took the address")
+		t.Fatal("a second server took the address")
+	}
+	if !strings.Contains(err.Error(), "http on "+s.Addr().String()+": another process listens there") {
+		t.Errorf("it said %v", err)
 	}
 }
 

@@ -54,6 +54,9 @@ func Load(s Sources) (Config, error) {
 	return c, errors.Join(faults...)
 }
 
+// tools are the variables of lifelinectl and lifelineload, which one file may set beside the server's.
+var tools = []string{EnvironmentPrefix + "SERVER", EnvironmentPrefix + "TOKEN"}
+
 // Unknown lists variables of the environment that look like ours and set nothing, for a warning: a service manager may
 // put its own there, so they are no faults.
 func Unknown(environment []string) []string {
@@ -63,7 +66,7 @@ func Unknown(environment []string) []string {
 	var unknown []string
 	for _, pair := range environment {
 		name, _, _ := strings.Cut(pair, "=")
-		if strings.HasPrefix(name, EnvironmentPrefix) && flagOf(flags, name) == nil {
+		if strings.HasPrefix(name, EnvironmentPrefix) && flagOf(flags, name) == nil && !slices.Contains(tools, name) {
 			unknown = append(unknown, name)
 		}
 	}
@@ -92,7 +95,8 @@ func (c *Config) readYAML(text []byte) error {
 	if typed := (*yaml.TypeError)(nil); errors.As(err, &typed) {
 		var faults []error
 		for _, line := range typed.Errors {
-			faults = append(faults, errors.New(unknownKey.ReplaceAllString(line, `unknown key "$1"`)))
+			line = unknownKey.ReplaceAllString(line, `unknown key "$1"`)
+			faults = append(faults, errors.New(noSpan.ReplaceAllString(line, `"$1": expected a number and its unit, like 90s or 4m`)))
 		}
 		return errors.Join(faults...)
 	}
@@ -106,7 +110,10 @@ func (c *Config) readYAML(text []byte) error {
 }
 
 // The library names the Go type, which means nothing to an operator.
-var unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+var (
+	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
+	noSpan     = regexp.MustCompile("cannot unmarshal \\S+ `(.*)` into time.Duration")
+)
 
 func flagOf(flags *pflag.FlagSet, variable string) *pflag.Flag {
 	name, ok := strings.CutPrefix(variable, EnvironmentPrefix)

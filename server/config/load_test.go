@@ -124,7 +124,11 @@ func TestSourceFaults(t *testing.T) {
 			[]string{`line 2: unknown key "lops"`, `line 4: unknown key "mod"`}},
 		{"unknown key of the heartbeat", Sources{YAML: []byte("heartbeat:\n  foregrund: {}\n")}, []string{`line 2: unknown key "foregrund"`}},
 		{"wrong type", Sources{YAML: []byte("loops: many\n")}, []string{"line 1", "many"}},
-		{"wrong size", Sources{YAML: []byte("loops: 1\nmax_payload: 3 bananas\n")}, []string{"3 bananas", "KiB"}},
+		{"wrong size", Sources{YAML: []byte("loops: 1\nmax_payload: 3 bananas\n")}, []string{"line 2", "3 bananas", "KiB"}},
+		{"wrong size and what is behind it", Sources{YAML: []byte("max_payload: 32KB\nlops: 2\nmax_body_bytes: []\npush_window: many\nroute:\n")},
+			[]string{"line 1", "32KB", `line 2: unknown key "lops"`, "line 3", "line 4", "many", `line 5: unknown key "route"`}},
+		{"wrong span", Sources{YAML: []byte("heartbeat:\n  desktop: 60\nlops: 2\n")}, []string{`line 2: "60"`, "90s", "lops"}},
+		{"span without sense", Sources{YAML: []byte("heartbeat:\n  desktop: 3x\n")}, []string{`line 2: "3x"`}},
 		{"key twice", Sources{YAML: []byte("loops: 1\nloops: 2\n")}, []string{"line 2", "loops"}},
 		{"no YAML", Sources{YAML: []byte("loops: [")}, []string{"configuration file", "line 1"}},
 		{"two documents", Sources{YAML: []byte("loops: 1\n---\nloops: 2\n")}, []string{"more than one document"}},
@@ -142,7 +146,7 @@ func TestSourceFaults(t *testing.T) {
 				t.Errorf("%s: %q lacks %q", tt.name, err, want)
 			}
 		}
-		if strings.Contains(err.Error(), "config.") {
+		if strings.Contains(err.Error(), "config.") || strings.Contains(err.Error(), "time.") {
 			t.Errorf("%s: %q names a Go type", tt.name, err)
 		}
 	}
@@ -160,7 +164,7 @@ func TestEmptyFileAndEmptyLists(t *testing.T) {
 }
 
 func TestUnknownVariables(t *testing.T) {
-	got := Unknown([]string{"LIFELINE_LOPS=1", "LIFELINE_LOOPS=1", "lifeline_loops=1", "LIFELINE_data_dir=x", "PATH=/bin", "LIFELINE_=x"})
+	got := Unknown([]string{"LIFELINE_SERVER=a", "LIFELINE_TOKEN=b", "LIFELINE_LOPS=1", "LIFELINE_LOOPS=1", "lifeline_loops=1", "LIFELINE_data_dir=x", "PATH=/bin", "LIFELINE_=x"})
 	if want := []string{"LIFELINE_", "LIFELINE_LOPS", "LIFELINE_data_dir"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Size is a number of bytes. It reads and writes as 512, 32KiB, 64MiB or 2GiB.
@@ -45,8 +47,13 @@ func (s *Size) Set(text string) error {
 // Type names the flag's value in help texts.
 func (s *Size) Type() string { return "size" }
 
-// UnmarshalText reads s from YAML.
-func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
+// UnmarshalYAML reads s from YAML. A fault of this type does not hide those behind it.
+func (s *Size) UnmarshalYAML(node *yaml.Node) error {
+	if err := s.Set(node.Value); err != nil {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %v", node.Line, err)}}
+	}
+	return nil
+}
 
 // MarshalText writes s to YAML.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

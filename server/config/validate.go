@@ -41,7 +41,10 @@ func (c Config) Validate(m Machine) error {
 	if c.Loops < 1 || c.Loops > MaxLoops {
 		fault("loops is %d, must be 0 to %d", c.Loops, MaxLoops)
 	}
-	if c.MaxConnections < 1 || c.MaxConnections > m.Descriptors-DescriptorReserve {
+	switch room := m.Descriptors - DescriptorReserve; {
+	case room < 1:
+		fault("the descriptor limit is %d, and the node needs %d beside those of its connections: raise it (ulimit -n, LimitNOFILE)", m.Descriptors, DescriptorReserve)
+	case c.MaxConnections < 1 || c.MaxConnections > room:
 		fault("max_connections is %d and needs %d descriptors with the reserve of %d, but the limit is %d: raise it (ulimit -n, LimitNOFILE) or lower max_connections",
 			c.MaxConnections, c.MaxConnections+DescriptorReserve, DescriptorReserve, m.Descriptors)
 	}

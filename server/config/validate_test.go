@@ -119,7 +119,7 @@ func TestDescriptorsBoundConnections(t *testing.T) {
 		{1_000_000, 1024, []string{"needs 1000768", "limit is 1024"}},
 		{-1, 20_000, []string{"max_connections is -1"}},
 		{0, 769, nil},
-		{0, 768, []string{"max_connections is 0", "limit is 768"}},
+		{0, 768, []string{"limit is 768", "raise it"}},
 		{0, 256, []string{"limit is 256"}},
 	} {
 		m := Machine{Cores: 2, Descriptors: tt.descriptors}
@@ -140,7 +140,7 @@ func TestDescriptorsBoundConnections(t *testing.T) {
 
 func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	c := Config{}
-	err := c.Validate(Machine{})
+	err := c.Validate(roomy)
 	if err == nil {
 		t.Fatal("nothing is valid")
 	}

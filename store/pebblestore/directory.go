@@ -38,11 +38,11 @@ func lockDirectory(fs vfs.FS, path string) (*directory, error) {
 		return nil, fmt.Errorf("make the store's directory: %w", err)
 	}
 	lock, err := pebble.LockDirectory(path, fs)
-	switch {
-	case err == nil:
+	if err == nil {
 		return &directory{fs: fs, path: path, lock: lock}, nil
-	case errors.Is(err, iofs.ErrPermission) && !errors.Is(err, syscall.EAGAIN):
-		return nil, fmt.Errorf("lock the store in %s: %w", path, err)
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) && errno != syscall.EAGAIN {
+		return nil, fmt.Errorf("lock the store in %s, where the server must be able to write: %w", path, err)
 	}
 	return nil, fmt.Errorf("the store in %s is in use by another process, probably a lifelined that still runs: stop it, or choose another data directory (%w)", path, err)
 }

@@ -182,15 +182,16 @@ func TestDirectoryInUse(t *testing.T) {
 	}
 }
 
-// A directory that cannot be made is no other process's fault.
+// A directory that cannot be made or written to is no other process's fault.
 func TestDirectoryThatCannotBe(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	options := testOptions(t, vfs.Default)
-	options.Dir = filepath.Join(file, "store")
-	if _, err := Open(options); err == nil || strings.Contains(err.Error(), "in use") {
-		t.Errorf("opened with %v", err)
+	for _, options.Dir = range []string{filepath.Join(file, "store"), file, "/proc/self"} {
+		if _, err := Open(options); err == nil || strings.Contains(err.Error(), "in use") {
+			t.Errorf("%s: opened with %v", options.Dir, err)
+		}
 	}
 }
