@@ -45,6 +45,11 @@ var harness = storetest.Harness{
 			tb.Fatal(err)
 		}
 	},
+	Purge: func(tb testing.TB, s store.Store) {
+		if err := s.(*opened).Purge(); err != nil {
+			tb.Fatal(err)
+		}
+	},
 	Reopen: func(tb testing.TB, s store.Store, o storetest.Options) store.Store {
 		if err := s.Close(); err != nil {
 			tb.Fatal(err)

@@ -27,6 +27,9 @@ type Harness struct {
 	// TrimConversation deletes a conversation's messages up to a Seq. When it returns, reads show it.
 	TrimConversation func(tb testing.TB, s store.Store, conversation string, upTo uint64)
 
+	// Purge deletes the client ids that have expired.
+	Purge func(testing.TB, store.Store)
+
 	// Reopen closes s and opens its data again.
 	Reopen func(testing.TB, store.Store, Options) store.Store
 

@@ -75,12 +75,28 @@ func (l *lockstep) step() {
 	case n == 15:
 		l.trims()
 	case n == 16:
-		l.clock.advance(time.Duration(l.random.Int64N(int64(3 * day))))
+		l.time()
 	case n == 17 && l.random.IntN(4) == 0:
 		l.toStadium()
+	case n == 17 && canReopen(l.Harness) && l.random.IntN(2) == 0:
+		l.rig.reopen()
 	default:
 		l.reads()
 	}
+}
+
+// time passes, or the clock is set back. A store that has deleted a client id does not find it again at an earlier time, so no
+// seed has both.
+func (l *lockstep) time() {
+	passes := l.random.Int64N(int64(3 * day))
+	if l.seed%2 == 0 {
+		l.clock.advance(time.Duration(passes))
+		if l.Purge != nil {
+			l.Purge(l, l.store)
+		}
+		return
+	}
+	l.clock.advance(time.Duration(passes) - day)
 }
 
 func (l *lockstep) device() string { return []string{"phone", "desktop"}[l.random.IntN(2)] }
