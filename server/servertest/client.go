@@ -169,6 +169,13 @@ func (c *Client) Read(n int) {
 	})
 }
 
+// Ended reports whether the connection has ended.
+func (c *Client) Ended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.eof
+}
+
 // Waiting is the number of bytes the server holds for the client.
 func (c *Client) Waiting() int { return c.conn.OutboundBuffered() }
 

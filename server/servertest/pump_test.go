@@ -3,6 +3,7 @@ package servertest
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ type device struct {
 	persisted  uint64 // last position taken
 	known      bool   // persisted is worth telling
 	lazy       bool   // acknowledges only when told
+	stalled    bool   // its socket takes nothing
 	resyncs    int
 }
 
@@ -45,6 +47,10 @@ func (d *device) take(t *testing.T, ack bool) {
 			return
 		}
 	}
+	if d.client.Ended() {
+		d.client = nil // without a word, as ends a socket that takes nothing
+		return
+	}
 	if ack && !d.lazy {
 		d.client.Ack(d.persisted)
 		d.known = true
@@ -57,12 +63,22 @@ func (d *device) login(t *testing.T, n *Node, loop int) {
 	client, hello := n.Login(loop, l)
 	d.client = client
 	d.persisted = hello.Start
-	d.lazy = false
+	d.lazy, d.stalled = false, false
 	d.take(t, true)
 }
 
+// read has the socket take some of what waits for it, or all of it when it is told to go on.
+func (d *device) read(n int, goOn bool) {
+	if goOn && d.stalled {
+		d.client.Resume()
+		d.stalled = false
+	} else if d.stalled {
+		d.client.Read(n)
+	}
+}
+
 // TestPumpModel drives sessions through random loss of items, late and failed reads, full lanes, acks that come late or
-// not at all, trims, reconnects while the old session lives, takeovers by another process, and closes. When the faults
+// not at all, sockets that take little or nothing for a while, trims, reconnects while the old session lives, takeovers by another process, and closes. When the faults
 // end, every device that is left must be brought to its inbox's head by the server's own doing (heartbeats go on), with
 // no hole on the way.
 func TestPumpModel(t *testing.T) {
@@ -94,10 +110,14 @@ func pumpModel(t *testing.T, seed uint64) {
 		}
 	}
 	writer, _ := n.Login(0, Login{User: "writer", Device: "w"})
-	sent := 0
+	sent, long := 0, strings.Repeat("long ", 3000)
 	write := func(count int) {
 		for range count {
-			writer.Post(users[rng.IntN(len(users))], fmt.Sprint(sent), "text")
+			payload := "text"
+			if rng.IntN(8) == 0 {
+				payload = long
+			}
+			writer.Post(users[rng.IntN(len(users))], fmt.Sprint(sent), payload)
 			sent++
 		}
 		synctest.Wait()
@@ -112,8 +132,12 @@ func pumpModel(t *testing.T, seed uint64) {
 		switch roll := rng.IntN(100); {
 		case roll < 35:
 			write(1 + rng.IntN(30))
-		case roll < 70 && d.client != nil:
+		case roll < 68 && d.client != nil:
+			d.read(rng.IntN(20<<10), rng.IntN(2) > 0)
 			d.take(t, rng.IntN(4) > 0)
+		case roll < 70 && d.client != nil:
+			d.client.Stall()
+			d.stalled = true
 		case roll < 76 && d.client != nil:
 			d.lazy = true
 		case roll < 82:
@@ -208,6 +232,7 @@ func settle(t *testing.T, n *Node, devices []*device, writer *Client) {
 	for range 6 {
 		for _, d := range devices {
 			if d.client != nil {
+				d.read(0, true)
 				d.client.Send(&protocol.Ping{})
 				synctest.Wait()
 				d.take(t, true)
