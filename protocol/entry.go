@@ -45,12 +45,12 @@ type Receipt struct {
 	Reader       []byte
 }
 
-// ConversationRow says what the user may see of a conversation now.
+// ConversationRow tells a change of the user's membership, as it was when it happened [P-6.42].
 type ConversationRow struct {
 	Conversation []byte
-	Member       bool // false: removed, entries end at LastSeq
-	FirstSeq     uint64
-	LastSeq      uint64
+	Member       bool   // true: joined
+	FirstSeq     uint64 // of one who joined: the first visible from then on
+	LastSeq      uint64 // of one who left: the last visible until then
 }
 
 // Void stands for the positions from the entry's Pos to To, of which nothing is to be shown.

@@ -51,12 +51,12 @@ type Message struct {
 	Payload      []byte
 }
 
-// Membership is what a conversation entry tells one user about a group.
+// Membership is what a conversation entry tells one user about a group: one change, as it was at its commit.
 type Membership struct {
 	Conversation string
-	Member       bool
-	FirstSeq     uint64 // first Seq visible in the present span
-	LastSeq      uint64 // last visible Seq when Member is false
+	Member       bool   // true: joined
+	FirstSeq     uint64 // when Member is true: the first Seq visible from then on
+	LastSeq      uint64 // when Member is false: the last Seq visible until then
 }
 
 // Entry is one position of a user's inbox, joined with what it points to.

@@ -1,6 +1,8 @@
 package servertest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +60,44 @@ func TestAGroupReachesEveryDeviceOfItsMembers(t *testing.T) {
 		phone.Send(&protocol.Send{ID: 1, To: protocol.ToGroup, ToID: []byte("team"), ClientID: []byte("x"), Payload: []byte("x")})
 		if ack := phone.Sendack(); ack.Status.Code != protocol.CodeNotMember {
 			t.Errorf("a removed member's Send got %s", ack.AppendText(nil))
+		}
+	})
+}
+
+// [P-6.42]: who catches up over several changes gets each as it was, in its place between the messages.
+func TestCatchingUpTellsEveryChangeAsItWas(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		for i, c := range []store.Command{
+			&store.Members{Group: "team", Version: 1, Add: []string{"ann", "ben"}},
+			&store.Send{Sender: "ann", SenderDevice: "phone", ToGroup: "team", ClientID: []byte("1")},
+			&store.Members{Group: "team", Version: 2, Remove: []string{"ben"}},
+			&store.Send{Sender: "ann", SenderDevice: "phone", ToGroup: "team", ClientID: []byte("2")},
+			&store.Members{Group: "team", Version: 3, Add: []string{"ben"}},
+			&store.Send{Sender: "ann", SenderDevice: "phone", ToGroup: "team", ClientID: []byte("3")},
+		} {
+			if a := storetest.Call(n.Mem, c); a.Refusal != store.None {
+				t.Fatalf("command %d: %v", i, a.Refusal)
+			}
+		}
+		ben, _ := n.Login(0, Login{User: "ben", Device: "phone", Capabilities: 1, HasPos: true, Pos: 0, Epoch: n.Mem.Epoch()})
+		var got []string
+		for len(got) < 5 {
+			for _, e := range ben.Push() {
+				switch c := e.Conversation; {
+				case e.Kind == protocol.EntryMessage:
+					got = append(got, fmt.Sprint(e.Message.Seq))
+				case e.Kind == protocol.EntryConversation && c.Member && c.LastSeq == 0:
+					got = append(got, fmt.Sprint("joined from ", c.FirstSeq))
+				case e.Kind == protocol.EntryConversation && !c.Member && c.FirstSeq == 0:
+					got = append(got, fmt.Sprint("left at ", c.LastSeq))
+				default:
+					t.Fatalf("got %+v", e)
+				}
+			}
+		}
+		if want := "joined from 1, 1, left at 1, joined from 3, 3"; strings.Join(got, ", ") != want {
+			t.Errorf("ben got %q, want %q", got, want)
 		}
 	})
 }
