@@ -70,6 +70,8 @@ const maxReported = 1 << 20
 // connectFault returns why a Connect cannot be served, or 0.
 func (sh *Shard) connectFault(f *protocol.Connect) protocol.Code {
 	switch {
+	case sh.core.stopping.Load():
+		return protocol.CodeDraining
 	case f.Version != protocol.Version:
 		return protocol.CodeUnsupportedVersion
 	case !protocol.ValidID(f.Device):

@@ -60,6 +60,7 @@ type Core struct {
 	connections atomic.Int64
 	bodyBytes   atomic.Int64 // of CoreOptions.MaxBodyBytes
 	complained  atomic.Int64 // node clock at the last complaint
+	stopping    atomic.Bool  // CloseSessions was called
 	displaced   displaced
 	ticks       chan struct{} // closed to end the ticker
 	stopTicks   sync.Once
@@ -141,9 +142,10 @@ func (c *Core) StartClock() {
 	})
 }
 
-// CloseSessions tells every client to come back and closes every connection, each with its chance to read why. It
-// returns at once; Connections tells when it is done.
+// CloseSessions tells every client to come back and closes every connection, each with its chance to read why; who comes
+// from now on is told the same. It returns at once; Connections tells when it is done.
 func (c *Core) CloseSessions() {
+	c.stopping.Store(true)
 	for _, sh := range c.shards {
 		sh.mail.post(answer{kind: answerStop})
 	}

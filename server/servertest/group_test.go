@@ -163,6 +163,9 @@ func TestStoppingTellsEveryClient(t *testing.T) {
 			c.ExpectClose(protocol.CodeDraining)
 			c.Close()
 		}
+		late := n.Dial(1) // a client that was told to come back, or a new one
+		late.Send(Login{User: "ann", Device: "phone", Attempt: 2}.Frame())
+		late.ExpectClose(protocol.CodeDraining)
 		nothingLeft(t, n)
 	})
 }
