@@ -3,6 +3,7 @@ package servertest
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"lifeline/protocol"
 	"lifeline/server"
 	"lifeline/store"
+	"lifeline/store/memstore"
+	"lifeline/store/storetest"
 )
 
 func TestARefusedSendKeepsTheOrder(t *testing.T) {
@@ -58,6 +61,38 @@ func TestARefusedSendKeepsTheOrder(t *testing.T) {
 		got, _ := receive(t, bob, 0, 7, true)
 		if want := "1 2 3 4 7 8 10"; strings.Join(got, " ") != want {
 			t.Fatalf("bob got %v, want %s", got, want)
+		}
+	})
+}
+
+// The Sends behind one that the store found overdue may have been stored: only a new connection keeps their order.
+func TestAnOverdueSendEndsTheConnection(t *testing.T) {
+	script(t, func(t *testing.T) {
+		var overdue atomic.Bool
+		var mem *memstore.Store
+		n := Start(t, 1, func(o *server.CoreOptions) {
+			o.Open = func(sink store.Sink) (store.Store, error) {
+				mem = memstore.New(memstore.Options{Sink: sink, Overdue: func(string) bool { return overdue.Load() }})
+				return mem, nil
+			}
+		})
+		storetest.Call(mem, &store.Members{Group: "team", Version: 1, Add: []string{"alice"}})
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		post := func(id uint64) {
+			alice.Send(&protocol.Send{ID: id, To: protocol.ToGroup, ToID: []byte("team"), ClientID: fmt.Append(nil, id)})
+		}
+		post(1)
+		if ack := alice.Sendack(); ack.Seq != 1 {
+			t.Fatalf("got %s", ack.AppendText(nil))
+		}
+		overdue.Store(true)
+		post(2)
+		alice.ExpectClose(protocol.CodeBusy)
+		overdue.Store(false)
+		alice, _ = n.Login(0, Login{User: "alice", Device: "phone", Attempt: 1})
+		post(2)
+		if ack := alice.Sendack(); ack.Seq != 2 {
+			t.Errorf("once more: got %s", ack.AppendText(nil))
 		}
 	})
 }

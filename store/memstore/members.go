@@ -26,6 +26,9 @@ func (s *Store) members(c *store.Members) (store.Answer, []store.Event) {
 	if total > store.MaxMembers {
 		return refuse(store.TooManyMembers)
 	}
+	if s.overdue(c.Group) {
+		return refuse(store.Overdue)
+	}
 	conv.version = c.Version
 	s.conversations[c.Group] = conv
 	for _, user := range joining {

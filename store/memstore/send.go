@@ -48,6 +48,9 @@ func (s *Store) send(c *store.Send, now time.Time) (store.Answer, []store.Event)
 	if !conv.member(c.Sender) {
 		return refuse(store.NotMember)
 	}
+	if c.ToGroup != "" && s.overdue(c.ToGroup) {
+		return refuse(store.Overdue)
+	}
 	m := &store.Message{
 		Conversation: name,
 		ID:           s.newID(),

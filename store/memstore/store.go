@@ -22,18 +22,24 @@ type Options struct {
 	Queue int                    // commands that may wait; if zero, 4096
 	Now   func() time.Time       // if nil, time.Now
 	NewID func() store.MessageID // must never repeat; if nil, random
+
+	// What a model never finds by itself, for the tests of others.
+	Full    func() bool             // asked by Submit of Sends and Members: StorageFull; if nil, it never is
+	Overdue func(group string) bool // asked for what nothing else refuses: does the group owe too much? If nil, none does
 }
 
 // Store is a store.Store in memory. Close it, or its committer stays. All methods may be called from any goroutine,
 // but Close not from a Sink or a Replier.
 type Store struct {
 	// Set at construction.
-	sink  store.Sink
-	now   func() time.Time
-	newID func() store.MessageID
-	epoch store.Epoch
-	queue chan store.Command
-	done  chan struct{} // closed when the committer has ended
+	sink    store.Sink
+	now     func() time.Time
+	newID   func() store.MessageID
+	full    func() bool
+	overdue func(group string) bool
+	epoch   store.Epoch
+	queue   chan store.Command
+	done    chan struct{} // closed when the committer has ended
 
 	// Guarded by mu.
 	mu            sync.Mutex
@@ -57,10 +63,18 @@ func New(o Options) *Store {
 	if o.NewID == nil {
 		o.NewID = randomID
 	}
+	if o.Full == nil {
+		o.Full = func() bool { return false }
+	}
+	if o.Overdue == nil {
+		o.Overdue = func(string) bool { return false }
+	}
 	s := &Store{
 		sink:          o.Sink,
 		now:           o.Now,
 		newID:         o.NewID,
+		full:          o.Full,
+		overdue:       o.Overdue,
 		queue:         make(chan store.Command, o.Queue),
 		done:          make(chan struct{}),
 		users:         map[string]*user{},
@@ -81,12 +95,17 @@ func randomID() (id store.MessageID) {
 // Epoch is random per New.
 func (s *Store) Epoch() store.Epoch { return s.epoch }
 
-// Submit queues a command or refuses it with Busy or Closed.
+// Submit queues a command or refuses it with Closed, StorageFull or Busy.
 func (s *Store) Submit(c store.Command) store.Refusal {
+	_, forget := c.(*store.Forget)
+	full := !forget && s.full()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	switch {
+	case s.closed:
 		return store.Closed
+	case full:
+		return store.StorageFull
 	}
 	select {
 	case s.queue <- c:
