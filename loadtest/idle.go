@@ -19,6 +19,7 @@ type Idle struct {
 	Hold        time.Duration
 	Users       string // what the user ids begin with; the same in each run, so that runs do not fill a store
 	Foreground  bool   // what the devices say of themselves
+	Metrics     string // address of the server's metrics, for its CPU while it holds; empty: it is not asked
 }
 
 // Validate lists every fault at once.
@@ -29,6 +30,9 @@ func (o *Idle) Validate() error {
 	}
 	if o.Hold < 0 {
 		faults = append(faults, fmt.Errorf("hold is %v, must not be negative", o.Hold))
+	}
+	if err := metricsFault(o.Metrics); err != nil {
+		faults = append(faults, err)
 	}
 	if !protocol.ValidID([]byte(userID(o.Users, o.Connections))) {
 		faults = append(faults, fmt.Errorf("users is %q, which makes no valid user ids", o.Users))
@@ -64,17 +68,33 @@ func (o *Idle) run(ctx context.Context, r *runner) (*IdleReport, error) {
 		return &devices[i], r.engines[i%len(r.engines)]
 	})
 	if err == nil {
-		after := settledMemory()
-		err = r.hold(ctx, "holding", r.clock()+int64(o.Hold), func(c *Connections) (string, error) {
-			return fmt.Sprintf("%d connections", c.live()), nil
-		})
-		report.Bytes = max(0, after-before) / o.Connections
+		report.Bytes = max(0, settledMemory()-before) / o.Connections
+		report.Holding, err = o.hold(ctx, r)
 	}
 	counts, countErr := r.counts()
 	report.Connect = counts.connect.latency()
 	report.Pings, report.Pongs = counts.pings, counts.pongs
 	report.Connections, _ = r.connections() // its error would be the one above
 	return report, errors.Join(err, countErr)
+}
+
+// hold holds the connections and says what that cost.
+func (o *Idle) hold(ctx context.Context, r *runner) (*Holding, error) {
+	from, err := o.read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	err = r.hold(ctx, "holding", r.clock()+int64(o.Hold), func(c *Connections) (string, error) {
+		return fmt.Sprintf("%d connections", c.live()), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	to, err := o.read(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return holding(from, to), nil
 }
 
 // settledMemory gives garbage back to the system and returns what is left.

@@ -68,6 +68,7 @@ type IdleReport struct {
 	Pings       uint64      `json:"pings"`
 	Pongs       uint64      `json:"pongs"`
 	Bytes       int         `json:"client_bytes_per_connection,omitempty"` // of this process
+	Holding     *Holding    `json:"holding,omitempty"`                     // nil: the run did not come so far
 	Machine     Machine     `json:"machine"`
 }
 
@@ -86,6 +87,9 @@ func (r *IdleReport) Text() string {
 	t.line("pings", "%d, answered %d", r.Pings, r.Pongs)
 	if r.Bytes > 0 {
 		t.line("client", "%d bytes per connection", r.Bytes)
+	}
+	if r.Holding != nil {
+		r.Holding.lines(&t)
 	}
 	t.machine(&r.Machine)
 	return t.String()
@@ -168,7 +172,10 @@ func (r *ChatReport) Text() string {
 }
 
 // table is text in columns.
-type table struct{ b strings.Builder }
+type table struct {
+	b    strings.Builder
+	unit string // of latencies, until one is there
+}
 
 func (t *table) line(name, format string, args ...any) {
 	fmt.Fprintf(&t.b, "%s\t"+format+"\n", append([]any{name}, args...)...)
@@ -180,12 +187,17 @@ func (t *table) tally(name string, counts Tally) {
 	}
 }
 
-func (t *table) head(unit string) { t.line(unit, "p50\tp90\tp99\tp99.9\tmax") }
+// head begins latencies in a unit.
+func (t *table) head(unit string) { t.unit = unit }
 
 // latency adds a line, if anything was measured.
 func (t *table) latency(name string, l *Latency) {
 	if l.Count == 0 {
 		return
+	}
+	if t.unit != "" {
+		t.line(t.unit, "p50\tp90\tp99\tp99.9\tmax")
+		t.unit = ""
 	}
 	t.line(name, "%.2f\t%.2f\t%.2f\t%.2f\t%.2f", l.P50, l.P90, l.P99, l.P999, l.Max)
 }

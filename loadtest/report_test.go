@@ -36,7 +36,8 @@ func fullChat() *ChatReport {
 func fullIdle() *IdleReport {
 	return &IdleReport{Scenario: "idle", Rate: 2000, HoldS: 60, Connect: Latency{Count: 14_990, P50: 0.5, P90: 1, P99: 2, P999: 3, Max: 4.125},
 		Connections: Connections{Wanted: 15_000, Connected: 14_990, Unreached: Tally{"NO_FREE_PORT": 4}, Refused: Tally{"BUSY": 6}, Lost: Tally{"EOF": 2, "DRAINING": 3}},
-		Pings:       90, Pongs: 89, Bytes: 850, Machine: machine}
+		Pings:       90, Pongs: 89, Bytes: 850, Machine: machine,
+		Holding: &Holding{Seconds: 60, Pings: 80, WireBytes: 160.25, ServerCPU: 0.3, ServerShare: 0.5, PingCPU: 3750}}
 }
 
 func TestReportsAsJSON(t *testing.T) {
@@ -104,6 +105,19 @@ func TestFaultsOfAReport(t *testing.T) {
 		err := r.Fault()
 		if !errors.Is(err, tt.want) || err != nil && !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v, want %v, %q", tt.name, err, tt.want, tt.says)
+		}
+	}
+}
+
+// A run that measured nothing shows no columns for it.
+func TestReportsOfNothing(t *testing.T) {
+	nobody := Connections{Wanted: 5, Unreached: Tally{"NOBODY_LISTENS": 5}}
+	for name, text := range map[string]string{
+		"chat": (&ChatReport{Connections: nobody}).Text(),
+		"idle": (&IdleReport{Connections: nobody}).Text(),
+	} {
+		if strings.Contains(text, "p50") || strings.Contains(text, "bytes") || !strings.Contains(text, "NOBODY_LISTENS 5") {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

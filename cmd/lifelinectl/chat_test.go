@@ -3,13 +3,18 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"lifeline/protocol"
+	"lifeline/protocol/client"
 )
 
 // terminal is a chat in a terminal of its own.
@@ -183,6 +188,26 @@ func TestChatNeedsATerminal(t *testing.T) {
 		code, _, stderr := here(t, nil, "", append([]string{"chat"}, strings.Fields(args)...)...)
 		if code != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("%s: %d %q, want 2 with %q", args, code, stderr, want)
+		}
+	}
+}
+
+func TestWhatTheChatSaysOfItsConnection(t *testing.T) {
+	now := time.Unix(1000, 0)
+	refused := &client.RefusedError{Status: protocol.CodeBusy.Status()}
+	for _, tt := range []struct {
+		status client.Status
+		want   string
+	}{
+		{client.Status{State: client.Online}, ""},
+		{client.Status{State: client.Online, Held: refused}, "waits to be sent: the server says BUSY"},
+		{client.Status{State: client.Connecting}, "connecting …"},
+		{client.Status{State: client.Waiting, Next: now.Add(5 * time.Second), Cause: io.EOF}, "next try in 5s, /retry for now; not connected: EOF"},
+		{client.Status{State: client.Waiting, Next: now}, "not connected"},
+		{client.Status{State: client.Leaving}, ""},
+	} {
+		if got := connectionText(&tt.status, now); !strings.HasPrefix(got, tt.want) || tt.want == "" && got != "" {
+			t.Errorf("%+v: %q, want %q", tt.status, got, tt.want)
 		}
 	}
 }

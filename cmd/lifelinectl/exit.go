@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +41,17 @@ func usage(err error) error       { return &coded{exitUsage, err} }
 func unreached(err error) error   { return &coded{exitUnreached, err} }
 func interrupted(err error) error { return &coded{exitInterrupted, err} }
 
+// notReached says why the server could not be used for so long: it refused, or was not there.
+func notReached(cause error, within time.Duration) error {
+	if refused := (*client.RefusedError)(nil); errors.As(cause, &refused) {
+		return cause
+	}
+	if cause == nil {
+		cause = errors.New("no answer")
+	}
+	return unreached(fmt.Errorf("the server was not reached for %v: %w; is lifelined running there? --server names another", within, cause))
+}
+
 func exitCode(err error) int {
 	var code *coded
 	var refused *client.RefusedError
@@ -61,8 +74,19 @@ func exitCode(err error) int {
 func exactly(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usage(err)
+			return usage(fmt.Errorf("%w; usage: %s", err, cmd.UseLine()))
 		}
 		return nil
+	}
+}
+
+// flagFault is the fault of a command line that cobra could not read. It looks at flags first, so a command that is not
+// there shows as a flag that is not.
+func flagFault(args []string) func(*cobra.Command, error) error {
+	return func(cmd *cobra.Command, err error) error {
+		if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+			err = fmt.Errorf("unknown command %q", args[0])
+		}
+		return usage(fmt.Errorf("%w; %s --help says what there is", err, cmd.CommandPath()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,6 +31,9 @@ func (a *admin) flag(around surroundings, flags *pflag.FlagSet) {
 
 // get asks the server. The caller closes the body.
 func (a *admin) get(ctx context.Context, path string, query url.Values) (*http.Response, error) {
+	if _, _, err := net.SplitHostPort(a.address); err != nil {
+		return nil, usage(fmt.Errorf("--http %q: want host:port", a.address))
+	}
 	u := url.URL{Scheme: "http", Host: a.address, Path: path, RawQuery: query.Encode()}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -40,7 +44,7 @@ func (a *admin) get(ctx context.Context, path string, query url.Values) (*http.R
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, unreached(fmt.Errorf("ask %s: %w", a.address, err))
+		return nil, unreached(fmt.Errorf("ask %s: %w; is lifelined running there? --http names another", a.address, errors.Unwrap(err))) // an url.Error
 	}
 	if res.StatusCode != http.StatusOK {
 		defer func() { _ = res.Body.Close() }()
@@ -88,6 +92,10 @@ has not acknowledged; CONN is what trace takes.`,
 			var views []deviceView
 			if err := json.NewDecoder(res.Body).Decode(&views); err != nil {
 				return fmt.Errorf("read the answer: %w", err)
+			}
+			if len(views) == 0 {
+				fmt.Fprintf(around.stderr, "lifelinectl: the server knows no device of %s\n", oneLine([]byte(args[0])))
+				return nil
 			}
 			return printDevices(around.stdout, format, views)
 		},

@@ -40,7 +40,7 @@ last lines, at most 64, may come again; none is missing.`,
 	l.login.flags(flags, around, "lifelinectl", "device to be")
 	flags.StringVar(&l.state, "state", "", "file to keep the position in; none keeps nothing; if empty, one in the home directory")
 	flags.IntVar(&l.count, "count", 0, "end after so many messages; if zero, never")
-	flags.DurationVar(&l.timeout, "timeout", 0, "end after this time, with exit code 1 if --count was not reached")
+	flags.DurationVar(&l.timeout, "timeout", 0, "end after this time, with exit code 1 if --count was not reached, and 4 if the server was not")
 	return cmd
 }
 
@@ -57,6 +57,9 @@ type listen struct {
 	client  *client.Client
 	out     *bufio.Writer // owned by the goroutine that calls OnMessage
 	printed int           // likewise
+
+	online bool  // it was, at some time. Owned by the goroutine that calls Run
+	cause  error // why it is not. Likewise
 }
 
 // errEnough ends the client when messages come behind the last one that was wanted.
@@ -98,6 +101,8 @@ func (l *listen) listen(ctx context.Context) error {
 		return nil
 	case err != nil:
 		return err
+	case !l.online && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return notReached(l.cause, l.timeout)
 	case l.count == 0:
 		return nil
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
@@ -169,6 +174,10 @@ func messageAsJSON(m *client.Message) printedMessage {
 
 // tell says on standard error that the device is online, or why it is not.
 func (l *listen) tell(s client.Status) {
+	l.online = l.online || s.State == client.Online
+	if s.State == client.Waiting {
+		l.cause = s.Cause
+	}
 	switch {
 	case l.login.quiet:
 	case s.State == client.Online:

@@ -44,6 +44,7 @@ func main() {
 func execute(ctx context.Context, around surroundings, args []string) int {
 	root := newRoot(around)
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(flagFault(args))
 	root.SetOut(around.stdout)
 	root.SetErr(around.stderr)
 	err := root.ExecuteContext(ctx)
@@ -78,7 +79,6 @@ Exit codes:
 			return usage(fmt.Errorf("a command is missing"))
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newSend(around), newListen(around), newToken(around), newDecode(around),
 		newChat(around), newDevices(around), newPresence(around), newTrace(around), newStore(around))

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,10 +30,13 @@ func TestCommandLinesThatAreWrong(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"", "a command is missing"},
 		{"frobnicate", "unknown command"},
+		{"sned --as alice --to bob hi", `unknown command "sned"`},
+		{"devices", "usage: lifelinectl devices USER"},
+		{"devices bob --http somewhere", "want host:port"},
 		{"send", "say to whom"},
 		{"send --to bob", "say who you are"},
 		{"send --as alice --to bob --group team", "say to whom"},
-		{"send --as alice --to bob --nonsense", "unknown flag"},
+		{"send --as alice --to bob --nonsense", "unknown flag: --nonsense; lifelinectl send --help"},
 		{"send --as alice --to bob --timeout soon", "invalid argument"},
 		{"send --as alice --to bob -o xml", "want text or json"},
 		{"send --as " + long + " --to bob hi", "--as"},
@@ -118,6 +122,28 @@ func TestOneLine(t *testing.T) {
 	} {
 		if got := oneLine([]byte(tt.payload)); got != tt.want {
 			t.Errorf("%q: %q, want %q", tt.payload, got, tt.want)
+		}
+	}
+}
+
+// What keeps messages from being stored decides the exit code, and the user is told.
+func TestSendGivesUp(t *testing.T) {
+	full := &client.RefusedError{Status: protocol.CodeStorageFull.Status()}
+	draining := &client.RefusedError{Status: protocol.CodeDraining.Status()}
+	for _, tt := range []struct {
+		status client.Status
+		code   int
+		want   string
+	}{
+		{client.Status{State: client.Online}, exitFailed, "answered nothing for 30s"},
+		{client.Status{State: client.Online, Held: full}, exitRefused, "STORAGE_FULL"},
+		{client.Status{State: client.Waiting, Cause: fmt.Errorf("connect: %w", draining)}, exitRefused, "DRAINING"},
+		{client.Status{State: client.Waiting, Cause: io.EOF}, exitUnreached, "EOF; is lifelined running there?"},
+		{client.Status{State: client.Connecting}, exitUnreached, "no answer"},
+	} {
+		s := &send{timeout: 30 * time.Second, progress: newProgress(io.Discard, time.Time{}, 0)}
+		if err := s.gaveUp(tt.status); exitCode(err) != tt.code || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %d %v, want %d with %q", tt.status, exitCode(err), err, tt.code, tt.want)
 		}
 	}
 }

@@ -31,8 +31,8 @@ func newSend(around surroundings) *cobra.Command {
 
 Without TEXT each line of standard input is a message. Sends are pipelined up to what the server allows. A lost connection
 is made again and the lines go on with the same client ids, so none is stored twice. The exit code is 0 only if every
-line was stored: 3 if the server refused one, 4 if it could not be reached for --timeout, 1 if its answers stayed away
-for that long.
+line was stored: 3 if the server refused one, or takes none for --timeout (its disk is full); 4 if it could not be reached for
+that long, 1 if its answers stayed away.
 
 Without --device the command is a device of its own, which the server forgets at the end.`,
 		Example: `  lifelinectl send --as alice --to bob "dinner at eight?"
@@ -69,6 +69,7 @@ type send struct {
 	refused  int
 	read     int64 // bytes of input
 	fault    error // first refusal
+	unread   error // why the input ended early
 	progress *progress
 }
 
@@ -138,6 +139,8 @@ func readLines(ctx context.Context, r io.Reader, lines chan<- line) {
 			l = line{text: append([]byte(nil), in.Bytes()...), size: int64(len(in.Bytes()) + 1)}
 		} else if l.err = in.Err(); l.err == nil {
 			return
+		} else if errors.Is(l.err, bufio.ErrTooLong) {
+			l.err = fmt.Errorf("it is longer than any server takes, which is %d bytes", protocol.PayloadCeiling)
 		}
 		select {
 		case lines <- l:
@@ -166,7 +169,7 @@ func (s *send) drive(ctx context.Context, lines <-chan line, ended chan error) e
 			if len(s.lines) == 0 {
 				heard = time.Now()
 			}
-			open = ok
+			open = ok && l.err == nil
 			if err := s.give(l, ok); err != nil {
 				return err
 			}
@@ -181,15 +184,15 @@ func (s *send) drive(ctx context.Context, lines <-chan line, ended chan error) e
 		case now := <-tick.C:
 			s.progress.update(now, s.stored, s.read)
 			if len(s.lines) > 0 && now.Sub(heard) > s.timeout {
-				return s.gaveUp()
+				return s.gaveUp(s.client.Status())
 			}
 		case <-ctx.Done():
 			return interrupted(fmt.Errorf("interrupted: %s", s.tally()))
 		}
 	}
 	s.progress.finish(time.Now(), s.stored, s.read)
-	if s.fault != nil {
-		return fmt.Errorf("%s: %w", s.tally(), s.fault)
+	if err := errors.Join(s.fault, s.unread); err != nil {
+		return fmt.Errorf("%s: %w", s.tally(), err)
 	}
 	return nil
 }
@@ -200,7 +203,8 @@ func (s *send) give(l line, ok bool) error {
 	}
 	s.next++
 	if l.err != nil {
-		return fmt.Errorf("line %d: %w", s.next, l.err)
+		s.unread = fmt.Errorf("line %d: %w", s.next, l.err)
+		return nil
 	}
 	s.read += l.size
 	id, err := s.client.Send(&client.Outgoing{ToUser: s.to, ToGroup: s.group, Payload: l.text, NoNotify: s.noNotify})
@@ -275,16 +279,14 @@ func (s *send) lost(err error) error {
 	return fmt.Errorf("%s: %w", s.tally(), err)
 }
 
-func (s *send) gaveUp() error {
-	status := s.client.Status()
-	if status.State == client.Online {
+func (s *send) gaveUp(status client.Status) error {
+	switch {
+	case status.Held != nil:
+		return fmt.Errorf("%s: nothing was stored for %v: %w", s.tally(), s.timeout, status.Held)
+	case status.State == client.Online:
 		return fmt.Errorf("%s: the server has answered nothing for %v", s.tally(), s.timeout)
 	}
-	cause := status.Cause
-	if cause == nil {
-		cause = errors.New("no answer")
-	}
-	return unreached(fmt.Errorf("%s: the server was not reached for %v: %w", s.tally(), s.timeout, cause))
+	return fmt.Errorf("%s: %w", s.tally(), notReached(status.Cause, s.timeout))
 }
 
 func (s *send) tally() string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
@@ -12,11 +13,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/spf13/pflag"
 
+	"lifeline/protocol/client"
 	"lifeline/server/auth"
 )
 
@@ -106,6 +109,24 @@ func (s *signer) sign(user, device string, now time.Time) (string, error) {
 		return "", fmt.Errorf("sign a token: %w", err)
 	}
 	return signed, nil
+}
+
+// tokens signs for a client. A token that the server does not want although most of its life is left is refused for what it
+// says or for its signature, and another one would be no better.
+func (s *signer) tokens(user string) func(context.Context, bool) ([]byte, error) {
+	var mu sync.Mutex
+	var signed time.Time // Guarded by mu.
+	return func(_ context.Context, renew bool) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := time.Now()
+		if renew && now.Sub(signed) < s.ttl/2 {
+			return nil, client.ErrNoToken
+		}
+		signed = now
+		token, err := s.sign(user, "", now)
+		return []byte(token), err
+	}
 }
 
 // printedKey is a new key as JSON.

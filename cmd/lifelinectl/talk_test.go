@@ -166,7 +166,7 @@ func TestSendThatIsRefused(t *testing.T) {
 	if _, stderr := w.run(exitRefused, nil, "send", "--as", "alice", "--group", "nobody's", "hi"); !strings.Contains(stderr, "NO_SUCH_GROUP") {
 		t.Errorf("a group that is not there: %s", stderr)
 	}
-	if _, stderr := w.run(exitFailed, strings.NewReader("x\n"+strings.Repeat("x", 70<<10)), "send", "--as", "alice", "--to", "bob"); !strings.Contains(stderr, "line 2: bufio.Scanner: token too long") {
+	if _, stderr := w.run(exitFailed, strings.NewReader("x\n"+strings.Repeat("x", 70<<10)), "send", "--as", "alice", "--to", "bob"); !strings.Contains(stderr, "1 stored, 0 refused, 0 unanswered: line 2: it is longer than any server takes, which is 61440 bytes") {
 		t.Errorf("a line that no server takes: %s", stderr)
 	}
 }
@@ -175,11 +175,15 @@ func TestServerThatIsNotThere(t *testing.T) {
 	w := newWorld(t)
 	there := w.addr
 	w.addr = "tcp4://" + freePort(t)
-	if _, stderr := w.run(exitUnreached, nil, "send", "--as", "alice", "--to", "bob", "--timeout", "1s", "hi"); !strings.Contains(stderr, "connection refused") {
-		t.Errorf("send said %s", stderr)
-	}
-	if _, stderr := w.run(1, nil, "listen", "--as", "bob", "--count", "1", "--timeout", "1s"); !strings.Contains(stderr, "not connected") {
-		t.Errorf("listen said %s", stderr)
+	for _, args := range []string{
+		"send --as alice --to bob --timeout 1s hi",
+		"listen --as bob --timeout 1s",
+		"listen --as bob --timeout 1s --count 1",
+	} {
+		_, stderr := w.run(exitUnreached, nil, strings.Fields(args)...)
+		if !strings.Contains(stderr, "connection refused; is lifelined running there?") {
+			t.Errorf("%s: %s", args, stderr)
+		}
 	}
 	w.addr += "," + there
 	w.run(0, nil, "send", "--as", "alice", "--to", "bob", "the next host is tried")
@@ -196,6 +200,12 @@ func TestTokensAtTheDoor(t *testing.T) {
 	}
 	if _, stderr := w.run(exitRefused, nil, "listen", "--as", "bob", "--device", "phone"); !strings.Contains(stderr, "BAD_TOKEN") {
 		t.Errorf("a development token: %s", stderr)
+	}
+	for _, wrong := range []string{"--kid", "--audience"} { // another token would be as wrong
+		_, stderr := w.run(exitRefused, nil, "send", "--as", "alice", "--key", key, wrong, "other", "--to", "bob", "--timeout", "1h", "hi")
+		if !strings.Contains(stderr, "BAD_TOKEN") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("a token with another %s: %s", wrong, stderr)
+		}
 	}
 	l := w.listen("--as", "bob", "--device", "phone", "--key", key)
 	token, _ := w.run(0, nil, "token", "--key", key, "--sub", "alice")

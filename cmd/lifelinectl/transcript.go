@@ -196,6 +196,9 @@ func reason(err error) string {
 func connectionText(s *client.Status, now time.Time) string {
 	switch s.State {
 	case client.Online:
+		if s.Held != nil {
+			return "waits to be sent: " + oneLine([]byte(reason(s.Held)))
+		}
 		return ""
 	case client.Waiting:
 		text := "not connected"

@@ -43,6 +43,9 @@ func execute(ctx context.Context, around surroundings, args []string) int {
 	root.SetArgs(args)
 	root.SetOut(around.stdout)
 	root.SetErr(around.stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help says what there is", err, cmd.CommandPath())
+	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return 0

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"lifeline/loadtest"
 )
 
 // surroundings is what a command sees of its process.
@@ -27,7 +30,7 @@ func main() {
 	// After the first signal the default action is restored, so that a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
 	server := localServer
-	if s := os.Getenv("LIFELINE_SERVER"); s != "" {
+	if s, _, _ := strings.Cut(os.Getenv("LIFELINE_SERVER"), ","); s != "" { // lifelinectl takes several
 		server = s
 	}
 	os.Exit(execute(ctx, surroundings{server, os.Stdout, os.Stderr}, os.Args[1:]))
@@ -37,9 +40,13 @@ func main() {
 func execute(ctx context.Context, around surroundings, args []string) int {
 	root := newRoot(around)
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(flagFault(args))
 	root.SetOut(around.stdout)
 	root.SetErr(around.stderr)
 	err := root.ExecuteContext(ctx)
+	if errors.Is(err, loadtest.ErrUnreached) {
+		err = fmt.Errorf("%w; is lifelined running there? --server names another", err)
+	}
 	if err != nil {
 		fmt.Fprintf(around.stderr, "lifelineload: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	}
@@ -70,10 +77,20 @@ Exit codes:
 			return usage(fmt.Errorf("a command is missing"))
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newIdle(around), newChat(around), newSimulate(around))
 	return root
+}
+
+// flagFault is the fault of a command line that cobra could not read. It looks at flags first, so a command that is not
+// there shows as a flag that is not.
+func flagFault(args []string) func(*cobra.Command, error) error {
+	return func(cmd *cobra.Command, err error) error {
+		if !cmd.HasParent() && len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+			err = fmt.Errorf("unknown command %q", args[0])
+		}
+		return usage(fmt.Errorf("%w; %s --help says what there is", err, cmd.CommandPath()))
+	}
 }
 
 // noArgs is cobra's check with the exit code of usage.

@@ -86,7 +86,7 @@ func TestTheServerIsKilled(t *testing.T) {
 
 func TestNobodyListens(t *testing.T) {
 	code, stdout, stderr := call(t.Context(), "tcp4://"+freeAddr(t), "chat", "--pairs", "2")
-	if code != exitUnreached || !strings.Contains(stderr, "NOBODY_LISTENS 4") || !strings.Contains(stdout, "0 of 4") {
+	if code != exitUnreached || !strings.Contains(stderr, "NOBODY_LISTENS 4; is lifelined running there?") || !strings.Contains(stdout, "0 of 4") {
 		t.Errorf("code %d, %s%s", code, stderr, stdout)
 	}
 }
@@ -113,6 +113,7 @@ func TestUsageFaults(t *testing.T) {
 	}{
 		{"", []string{"a command is missing"}},
 		{"storm", []string{"storm"}},
+		{"storm --pairs 5", []string{`unknown command "storm"`}},
 		{"chat --pears 5", []string{"--pears"}},
 		{"chat now", []string{"now"}},
 		{"chat --window 65 --size 1 -o xml", []string{"window is 65", "size is 1", `output is "xml"`}},

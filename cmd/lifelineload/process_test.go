@@ -69,14 +69,15 @@ func (s *server) kill() {
 	<-s.ended
 }
 
-func serve(t *testing.T) *server {
+// serve starts one that keeps its messages in memory, with more arguments if wanted.
+func serve(t testing.TB, args ...string) *server {
 	t.Helper()
 	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &server{addr: "tcp4://" + freeAddr(t), http: freeAddr(t), ended: make(chan struct{})}
-	s.cmd = exec.Command(path, "--store", "memory", "--listen", s.addr, "--http", s.http)
+	s.cmd = exec.Command(path, append([]string{"--store", "memory", "--listen", s.addr, "--http", s.http}, args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s, s
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -114,7 +115,7 @@ func (s *server) shows(t *testing.T, line string) {
 }
 
 // freeAddr finds an address that nobody uses now.
-func freeAddr(t *testing.T) string {
+func freeAddr(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
