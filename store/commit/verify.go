@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -24,6 +25,9 @@ func Verify(engine store.Engine, now time.Time, report func(fault string)) (Cens
 		if err := v.partition(p); err != nil {
 			return v.census, err
 		}
+	}
+	if err := v.nobodys(); err != nil {
+		return v.census, err
 	}
 	if v.due != v.had {
 		v.fault("%d users must have an entry of a conversation, %d have one", v.due, v.had)
@@ -51,6 +55,7 @@ type verifier struct {
 	last          uint64 // message, entry or obligation
 	rows, present uint64
 	seen          map[string]*seen // of a user: what the inbox tells of each conversation
+	told          map[string]bool  // of a user: whether the inbox says at last that a group was joined
 
 	// Pairs of user and conversation with an entry that cannot have been trimmed: that must be there, that are there.
 	due, had uint64
@@ -75,6 +80,16 @@ func (v *verifier) partition(p uint8) error {
 		err = v.end()
 	}
 	return err
+}
+
+// nobodys reports keys behind the partitions, where there is only the store's own record.
+func (v *verifier) nobodys() error {
+	return v.engine.Scan([]byte{store.Partitions}, []byte{0xff, 0xff}, func(key, _ []byte) bool {
+		if !bytes.Equal(key, metaKey()) {
+			v.fault("key %q is in no partition", key)
+		}
+		return true
+	})
 }
 
 // key judges one key. It returns errMalformed for a value that cannot be read.
@@ -119,12 +134,15 @@ func (v *verifier) begin(space byte, owner string) (err error) {
 	if partitionOf(owner) != v.p {
 		v.fault("%q is in partition %d, not %d", owner, v.p, partitionOf(owner))
 	}
+	if space == spaceUser && !store.ValidID(owner) || space != spaceUser && !store.ValidConversation(owner) {
+		v.fault("%q is no id of a user or a conversation", owner)
+	}
 	if v.applied == 0 {
 		v.fault("partition %d has keys and no applied index", v.p)
 	}
 	v.space, v.owner, v.last, v.rows, v.present = space, owner, 0, 0, 0
 	if space == spaceUser {
-		v.seen = map[string]*seen{}
+		v.seen, v.told = map[string]*seen{}, map[string]bool{}
 		v.inbox, err = v.readInbox(owner)
 		return err
 	}

@@ -1,6 +1,10 @@
 package commit
 
-import "lifeline/store"
+import (
+	"slices"
+
+	"lifeline/store"
+)
 
 // maxLedgers bounds the cache of what is known of conversations.
 const maxLedgers = 10_000
@@ -54,6 +58,11 @@ func (l *ledger) due(user string, visible spans) uint64 {
 		}
 	}
 	return visible.before(l.seq + 1)
+}
+
+// owesChange reports whether a user has not been told yet of a change of the membership.
+func (l *ledger) owesChange(user string) bool {
+	return slices.ContainsFunc(l.debts, func(o obligation) bool { return slices.Contains(o.users, user) })
 }
 
 // after returns the first visible Seq above one, 0 if there is none.

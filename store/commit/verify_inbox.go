@@ -38,7 +38,9 @@ func (v *verifier) entry(pos uint64, value []byte) error {
 		v.fault("entry %d of %q points to %q, which is not there", pos, v.owner, e.conversation)
 	case e.kind == store.KindMessage:
 		return v.pointer(pos, &e, l)
-	case l.version == 0 || e.seq > l.seq+1:
+	case l.version > 0 && e.seq <= l.seq+1:
+		v.told[e.conversation] = e.member
+	default:
 		v.fault("entry %d of %q is %+v, and the head of the conversation is %d", pos, v.owner, e, l.seq)
 	}
 	return nil
@@ -89,6 +91,24 @@ func (v *verifier) endInbox() error {
 		}
 		if v.inbox.trimmed == 0 {
 			v.had++
+		}
+	}
+	return v.endTold()
+}
+
+// endTold compares what the inbox says at last of the user's memberships with the members' rows.
+func (v *verifier) endTold() error {
+	for name, joined := range v.told {
+		l, err := v.read(name)
+		if err != nil {
+			return err
+		}
+		row, err := v.visible(v.owner, name)
+		if err != nil {
+			return err
+		}
+		if row.present() != joined && !l.owesChange(v.owner) {
+			v.fault("%q was told of joining %q: %v, and sees %v of it", v.owner, name, joined, row)
 		}
 	}
 	return nil

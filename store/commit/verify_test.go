@@ -163,7 +163,26 @@ func TestVerifyFindsWrongNumbers(t *testing.T) {
 			m.put(string(appendConversationKey(nil, tram, "tram")), (&conversation{seq: 4, trimmed: 1, version: 3, members: 3, rows: 3}).append(nil))
 		},
 		"applied index gone": func(m *memEngine) { m.remove(string(appendAppliedKey(nil, p))) },
-		"no such table":      func(m *memEngine) { m.put(string([]byte{p, 'z'}), []byte{valueVersion}) },
+		"inbox says joined, row says left": func(m *memEngine) {
+			m.put(string(appendMemberKey(nil, tram, "tram", "bob")), spans{{1, 2}, {4, 4}}.append(nil))
+			m.put(string(appendConversationKey(nil, tram, "tram")), (&conversation{seq: 4, trimmed: 1, version: 3, members: 1, rows: 3, day: 21915}).append(nil))
+		},
+		"inbox says left, row says joined": func(m *memEngine) {
+			m.put(string(appendEntryKey(nil, ann, "ann", 6)), (&entry{kind: store.KindConversation, conversation: "tram", seq: 0}).append(nil))
+		},
+		"users in the wrong order": func(m *memEngine) {
+			p := partitionOf("bob\x1fann")
+			m.put(string(appendConversationKey(nil, p, "bob\x1fann")), (&conversation{}).append(nil))
+			m.put(string(appendAppliedKey(nil, p)), []byte{valueVersion, 1})
+		},
+		"no id of a user": func(m *memEngine) {
+			p := partitionOf("a\nb")
+			m.put(string(appendInboxKey(nil, p, "a\nb")), (&inbox{}).append(nil))
+			m.put(string(appendAppliedKey(nil, p)), []byte{valueVersion, 1})
+		},
+		"no such partition":   func(m *memEngine) { m.put(string([]byte{store.Partitions, spaceApplied}), []byte{valueVersion, 1}) },
+		"nobody's other keys": func(m *memEngine) { m.put("\xfft", []byte{valueVersion}) },
+		"no such table":       func(m *memEngine) { m.put(string([]byte{p, 'z'}), []byte{valueVersion}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			engine, now := filled(t)
