@@ -246,10 +246,9 @@ func (l *loop) online(now time.Time, o *outcome) {
 	f := o.connack
 	l.session = l.newSession(now, o)
 	l.hosts.learned(f.Hosts)
-	l.duplicates, l.previous = 0, 0
 	l.c.sender.connected(int(f.Limits.UnansweredSends))
 	l.pulls.connected()
-	l.inquiries.connected()
+	l.inquiries.connected(int(f.Limits.MaxFrame))
 	if f.Reset {
 		l.resets++
 		l.known = false
@@ -261,7 +260,8 @@ func (l *loop) online(now time.Time, o *outcome) {
 	}
 	l.cause = nil
 	l.reportOnline()
-	l.c.o.OnReceiving(Arrival{Scene: l.scene, Took: now.Sub(l.sceneFrom), Tries: l.sceneTries})
+	l.c.o.OnReceiving(Arrival{Scene: l.scene, Took: now.Sub(l.sceneFrom), Tries: l.sceneTries, Duplicates: l.duplicates})
+	l.duplicates, l.previous = 0, 0
 	if l.activity != o.attempt.connect.Activity {
 		l.sendState(now)
 	}

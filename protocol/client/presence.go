@@ -57,28 +57,46 @@ type inquiries struct {
 	random func() float64
 
 	queue  []*inquiry
+	most   int    // bytes of a frame on this connection
 	id     uint64 // of the unanswered request; 0: none
+	asked  int    // users in it
 	hold   time.Time
 	absent error // this connection's server has no presence
 }
 
 // connected begins anew: answers of the connection before are old.
-func (p *inquiries) connected() {
-	p.id, p.hold, p.absent = 0, time.Time{}, nil
+func (p *inquiries) connected(most int) {
+	p.most, p.id, p.hold, p.absent = most, 0, time.Time{}, nil
 	if len(p.queue) > 0 {
 		p.queue[0].answers = nil
 	}
 }
 
-// next is the question to ask now, nil if none. The caller then sets id.
-func (p *inquiries) next(now time.Time) *inquiry {
+// next is whom to ask about now, nil for nobody. The caller then sets id.
+func (p *inquiries) next(now time.Time) [][]byte {
 	for p.absent != nil && len(p.queue) > 0 {
 		p.finish(p.absent)
 	}
 	if len(p.queue) == 0 || p.id != 0 || now.Before(p.hold) {
 		return nil
 	}
-	return p.queue[0]
+	q := p.queue[0]
+	users := inFrame(q.users[len(q.answers):], p.most)
+	p.asked = len(users)
+	return users
+}
+
+// inFrame is the first of users, as many as fit in a frame of so many bytes. A larger one would end the connection, again
+// and again.
+func inFrame(users [][]byte, most int) [][]byte {
+	const around = 1 + 1 + 10 // the frame's type, and the request's id with its tag
+	room := most - around
+	for i, user := range users {
+		if room -= 2 + len(user); room < 0 { // a tag and a length before each
+			return users[:max(1, i)]
+		}
+	}
+	return users
 }
 
 // due is when next has something; zero: not known.
@@ -96,10 +114,11 @@ func (p *inquiries) answered(f *protocol.PresenceList) {
 	}
 	p.id = 0
 	q := p.queue[0]
-	for i := range f.Users[:min(len(f.Users), len(q.users)-len(q.answers))] {
+	got := min(len(f.Users), p.asked)
+	for i := range f.Users[:got] {
 		q.answers = append(q.answers, newUserPresence(&f.Users[i]))
 	}
-	if !f.More || len(f.Users) == 0 || len(q.answers) == len(q.users) {
+	if got == 0 || got < p.asked && !f.More || len(q.answers) == len(q.users) {
 		p.finish(nil)
 	}
 }

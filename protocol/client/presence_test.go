@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -76,6 +77,43 @@ func TestPresence(t *testing.T) {
 		}
 		l.quiet(time.Minute)
 	})
+}
+
+// A server with a small payload limit has small frames: the question is cut [P-6.36].
+func TestPresenceFitsTheServersFrames(t *testing.T) {
+	var users []string
+	for n := range 200 {
+		users = append(users, fmt.Sprintf("%064d", n))
+	}
+	for _, most := range []uint32{1, 100, 2049, 3 << 10, 34 << 10} {
+		play(t, nil, func(t *testing.T, w *world) {
+			l := w.at(0)
+			l.begin(0, func(f *protocol.Connack) { f.Limits.MaxFrame = most })
+			result := w.ask(t.Context(), users...)
+			for left := users; len(left) > 0; {
+				f := expect[*protocol.Presence](l)
+				if length := len(f.Append(nil)) - 2; length > int(most) && len(f.Users) > 1 {
+					t.Fatalf("a frame of %d bytes, and the server takes %d", length, most)
+				}
+				if most == 34<<10 && len(f.Users) != 200 {
+					t.Fatalf("asked of %d users, and all fit", len(f.Users))
+				}
+				answer := &protocol.PresenceList{ID: f.ID}
+				for i, u := range f.Users {
+					if string(u) != left[i] {
+						t.Fatalf("asked of %s, want %s", u, left[i])
+					}
+					answer.Users = append(answer.Users, seen(string(u), protocol.Online))
+				}
+				left = left[len(f.Users):]
+				l.send(answer)
+			}
+			r := <-result
+			if r.err != nil || len(r.list) != 200 || r.list[199].User != users[199] {
+				t.Errorf("%d answers, %v", len(r.list), r.err)
+			}
+		})
+	}
 }
 
 func TestPresenceIsRefused(t *testing.T) {

@@ -169,6 +169,13 @@ func TestDuplicatesAreDroppedAndReported(t *testing.T) {
 		if f := w.within(0, time.Minute).resume(5); f.Duplicates != 0 {
 			t.Errorf("%d duplicates are reported again", f.Duplicates)
 		}
+		var got []uint64
+		for _, a := range w.arrivals {
+			got = append(got, a.Duplicates)
+		}
+		if want := []uint64{0, 2, 0}; !slices.Equal(got, want) {
+			t.Errorf("the app is told of %v duplicates, want %v", got, want)
+		}
 	})
 }
 

@@ -218,9 +218,9 @@ func (l *loop) sendDue(now time.Time) {
 		l.pulls.id = s.id()
 		l.send(now, &protocol.Pull{ID: l.pulls.id, Conversation: []byte(q.conversation), FromSeq: q.from, ToSeq: q.to})
 	}
-	if q := l.inquiries.next(now); q != nil {
+	if users := l.inquiries.next(now); users != nil {
 		l.inquiries.id = s.id()
-		l.send(now, &protocol.Presence{ID: l.inquiries.id, Users: q.users[len(q.answers):]})
+		l.send(now, &protocol.Presence{ID: l.inquiries.id, Users: users})
 	}
 	if pos, ok := s.acks.take(now, false); ok {
 		l.send(now, &protocol.Ack{Pos: pos, HasPos: true})

@@ -48,9 +48,10 @@ func (s Scene) String() string {
 // Arrival measures one way back: from the moment the client had reason to connect until it could receive. The app
 // reports it; medians by scene are what users feel.
 type Arrival struct {
-	Scene Scene
-	Took  time.Duration
-	Tries int
+	Scene      Scene
+	Took       time.Duration
+	Tries      int
+	Duplicates uint64 // messages dropped since the last arrival, because the app had them
 }
 
 // Sent is the outcome of a message.
