@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,6 +46,59 @@ func TestIdleConnections(t *testing.T) {
 	}
 	if len(s.users) != 50 {
 		t.Errorf("%d users logged in", len(s.users))
+	}
+}
+
+// TestHoldingIsMeasured: a server that wants a ping every second, and whose metrics say that it used ten seconds of CPU.
+func TestHoldingIsMeasured(t *testing.T) {
+	var asked atomic.Int32
+	metrics := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, "# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total %d.5\n", 10*asked.Add(1))
+	}))
+	defer metrics.Close()
+	s := serveStub(t, func(s *stub) { s.beat = 1 })
+	r := runIdle(t, &Idle{Target: s.target(), Connections: 20, Users: "idle", Hold: 2 * time.Second, Metrics: metrics.URL + "/metrics"})
+	h := r.Holding
+	if err := r.Fault(); err != nil || h == nil || h.Pings == 0 {
+		t.Fatalf("%v\n%s", err, r.Text())
+	}
+	if h.WireBytes < 54 { // the segment with the Ping alone
+		t.Errorf("%v bytes on the wire for a ping", h.WireBytes)
+	}
+	if h.ServerCPU != 10 || asked.Load() != 2 {
+		t.Errorf("asked %d times: %+v", asked.Load(), h)
+	}
+}
+
+func TestHolding(t *testing.T) {
+	from := reading{at: 10 * second, pings: 100, wire: 5000, seconds: 1, measured: true}
+	for _, tt := range []struct {
+		name string
+		to   reading
+		want Holding
+	}{
+		{"pings", reading{at: 30 * second, pings: 2100, wire: 325_000, seconds: 1.5, measured: true},
+			Holding{Seconds: 20, Pings: 2000, WireBytes: 160, ServerCPU: 0.5, ServerShare: 2.5, PingCPU: 250}},
+		{"no ping", reading{at: 30 * second, pings: 100, wire: 5000, seconds: 1.5, measured: true},
+			Holding{Seconds: 20, ServerCPU: 0.5, ServerShare: 2.5}},
+		{"a lost connection has taken its bytes along", reading{at: 30 * second, pings: 2100, lost: 1, wire: 3000, seconds: 1.5, measured: true},
+			Holding{Seconds: 20, Pings: 2000, ServerCPU: 0.5, ServerShare: 2.5, PingCPU: 250}},
+		{"a server that was not asked", reading{at: 30 * second, pings: 2100, wire: 325_000},
+			Holding{Seconds: 20, Pings: 2000, WireBytes: 160}},
+	} {
+		if got := holding(from, tt.to); *got != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, *got, tt.want)
+		}
+	}
+}
+
+func TestMetricsThatSayNothing(t *testing.T) {
+	empty := httptest.NewServer(http.NotFoundHandler())
+	defer empty.Close()
+	o := &Idle{Target: serveStub(t, nil).target(), Connections: 1, Users: "idle", Metrics: empty.URL}
+	r, err := o.Run(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "404") || r.Holding != nil || r.Connections.Connected != 1 {
+		t.Errorf("%v, %+v", err, r)
 	}
 }
 
@@ -102,9 +158,9 @@ func TestOptionsOfIdle(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	bad := Idle{Rate: -1, Hold: -1, Users: "\n"}
+	bad := Idle{Rate: -1, Hold: -1, Users: "\n", Metrics: "127.0.0.1:7401"}
 	err := bad.Validate()
-	for _, want := range []string{"server is", "at least one connection", "rate is -1", "hold is -1", "users is"} {
+	for _, want := range []string{"server is", "at least one connection", "rate is -1", "hold is -1", "users is", "metrics is"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %q", err, want)
 		}

@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -17,6 +18,7 @@ type stub struct {
 	t        testing.TB
 	listener net.Listener
 	// Set before the first connection. Each may be nil.
+	beat   uint32                                   // heartbeat in seconds; if zero, 60
 	refuse func(user string) protocol.Code          // a log-in
 	answer func(n int) protocol.Code                // the n-th Send of all
 	route  func(n int, e protocol.Entry) []stubPush // the n-th entry for a receiver; nil: push it as it is
@@ -169,7 +171,7 @@ func (s *stub) connect(c *stubSession, f *protocol.Connect) {
 	u := s.user(c.user)
 	u.sessions = append(u.sessions, c)
 	write(c, &protocol.Connack{Epoch: make([]byte, 16), Reset: true, PushWindow: 64,
-		Heartbeat: protocol.Heartbeat{IntervalS: 60}, Limits: protocol.Limits{AckDelayMs: 200, AckEvery: 16}})
+		Heartbeat: protocol.Heartbeat{IntervalS: cmp.Or(s.beat, 60)}, Limits: protocol.Limits{AckDelayMs: 200, AckEvery: 16}})
 }
 
 func (s *stub) user(name string) *stubUser {
