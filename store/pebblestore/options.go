@@ -15,6 +15,10 @@ import (
 // format is the on-disk format. It is raised only by a release that says so: there is no way back.
 const format = pebble.FormatTableFormatV6
 
+// MaxOpenFiles bounds the descriptors of an open store. Pebble's default is 1000, more than a node keeps free for
+// everything beside its connections, and a node without a free descriptor is lost.
+const MaxOpenFiles = 400
+
 // Options says how a store is opened. Only Dir is required.
 type Options struct {
 	Dir           string
@@ -73,6 +77,7 @@ func (o Options) pebbleOptions(cache *pebble.Cache, logger pebble.Logger, events
 		Cache:                       cache,
 		MemTableSize:                uint64(o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
+		MaxOpenFiles:                MaxOpenFiles,
 		L0CompactionThreshold:       2,
 		L0StopWritesThreshold:       1000, // 12, the default, stalls commits long before reads suffer
 		LBaseMaxBytes:               64 << 20,
