@@ -51,9 +51,10 @@ func TestDamageIsRefused(t *testing.T) {
 		if !strings.HasPrefix(name, "MANIFEST") && name != log {
 			continue
 		}
-		places := []int{8, len(data) / 4, len(data) / 2}
-		if name == log {
-			places = append(places, len(data)-8000) // in its last block, where Pebble sees only the end
+		places := []int{8, len(data) / 4, len(data) / 2, len(data) - 8000} // the last block, where Pebble sees only the end
+		if name != log {
+			last := lastRecord(t, data) // damage in it could be what a crash leaves
+			places = []int{8, last / 2, last - 1}
 		}
 		for _, at := range places {
 			t.Run(fmt.Sprintf("%s at %d of %d", name, at, len(data)), func(t *testing.T) {
@@ -81,6 +82,18 @@ func TestDamageIsRefused(t *testing.T) {
 	if tables == 0 {
 		t.Error("the test has no tables that could have been deleted")
 	}
+}
+
+// lastRecord returns where a small manifest's last edit begins.
+func lastRecord(t *testing.T, manifest []byte) (last int) {
+	for at := 0; at < len(manifest); {
+		c, ok := parseChunk(manifest[at:])
+		if !ok {
+			t.Fatalf("a manifest of %d bytes has no record at %d", len(manifest), at)
+		}
+		last, at = at, at+c.size
+	}
+	return last
 }
 
 // A manifest or log that only ends, wherever, is what a crash leaves.
