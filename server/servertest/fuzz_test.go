@@ -22,7 +22,8 @@ func FuzzConnection(f *testing.F) {
 		&protocol.Send{ID: 1, To: protocol.ToUser, ToID: []byte("bob"), ClientID: []byte("c"), Payload: []byte("hello")},
 		&protocol.Ack{Pos: 0, HasPos: true}, &protocol.Pull{ID: 2, Conversation: []byte("bob\x1fbob"), FromSeq: 1, ToSeq: 9},
 		&protocol.State{Activity: protocol.Background}, &protocol.Reauth{ID: 3, Token: []byte("dev:bob")},
-		&protocol.Bye{Reason: protocol.ByeLogout}, &protocol.Ping{}, &protocol.ProbeAck{},
+		&protocol.Bye{Reason: protocol.ByeLogout}, &protocol.Ping{EchoAfterS: 200}, &protocol.ProbeAck{},
+		&protocol.Presence{ID: 4, Users: [][]byte{[]byte("bob"), []byte("nobody")}},
 	} {
 		f.Add(true, uint8(2), (&protocol.Ping{}).Append(frame.Append(nil)))
 	}
