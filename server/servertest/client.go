@@ -26,6 +26,7 @@ type Client struct {
 	stalled bool              // reads nothing. Guarded by mu.
 	broken  bool              // writes to it fail. Guarded by mu.
 	info    liveness.PathInfo // what the kernel says of the path. Guarded by mu.
+	asked   int               // how often the kernel was asked. Guarded by mu.
 	arrived chan struct{}     // a frame or the end has come
 }
 
@@ -194,6 +195,13 @@ func (c *Client) Path(info liveness.PathInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.info = info
+}
+
+// Asked is how often the server has asked its kernel for the path.
+func (c *Client) Asked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked
 }
 
 // takeLocked takes bytes from the server and cuts them into frames.

@@ -60,6 +60,7 @@ func (l *loop) PathInfo(c server.Conn) liveness.PathInfo {
 	client := c.(*conn).client
 	client.mu.Lock()
 	defer client.mu.Unlock()
+	client.asked++
 	return client.info
 }
 
