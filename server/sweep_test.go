@@ -2,9 +2,12 @@ package server
 
 import (
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"lifeline/protocol"
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
@@ -91,6 +94,28 @@ type closer struct {
 // Close implements Loop.
 func (c closer) Close(conn Conn) { c.close(conn) }
 
+// TestATickDoesALittleAtATime: when everybody is due at once, as after a network's outage, no tick does more than its share,
+// and nobody is forgotten.
+func TestATickDoesALittleAtATime(t *testing.T) {
+	const sessions = 20 * sweepActions
+	r := newRig(t)
+	crowd(t, r, sessions)
+	for wall := time.Duration(0); wall < 5*time.Minute; wall += liveness.TickInterval {
+		r.sh.clock.Tick(wall)
+	}
+	probes := r.core.meter.framesOut[protocol.TypeProbe]
+	most := uint64(0)
+	eventually(t, "everybody is probed", func() bool {
+		before := probes.Get()
+		r.sh.tick()
+		most = max(most, probes.Get()-before)
+		return probes.Get() == sessions
+	})
+	if most != sweepActions {
+		t.Errorf("a tick sent up to %d Probes, want %d", most, sweepActions)
+	}
+}
+
 // BenchmarkSweep is one full pass over a million quiet sessions, which takes a second of a node's time: its ns/op is the
 // CPU time it costs in each second, all loops together.
 func BenchmarkSweep(b *testing.B) {
@@ -101,5 +126,13 @@ func BenchmarkSweep(b *testing.B) {
 		for range sweepTicks {
 			r.sh.tick()
 		}
+	}
+}
+
+// TestTheNodesClockIsMonotonic: a jump of the clock on the wall, an hour ahead or back, is not seen by loops and sessions.
+func TestTheNodesClockIsMonotonic(t *testing.T) {
+	r := newRig(t)
+	if started := r.core.started.String(); !strings.Contains(started, " m=") {
+		t.Errorf("the node counts from %v, without a monotonic reading", started)
 	}
 }

@@ -67,6 +67,7 @@ func TestClockIsCapped(t *testing.T) {
 		adds  time.Duration
 		grace bool
 	}{
+		{-time.Hour, 0, false},
 		{-sec, 0, false},
 		{0, 0, false},
 		{100 * ms, 100 * ms, false},
@@ -74,6 +75,7 @@ func TestClockIsCapped(t *testing.T) {
 		{251 * ms, 250 * ms, true},
 		{600 * ms, 250 * ms, true},
 		{20 * sec, 250 * ms, true},
+		{time.Hour, 250 * ms, true},
 		{24 * time.Hour, 250 * ms, true},
 	} {
 		var c Clock
