@@ -29,14 +29,14 @@ func (c *Core) Trace(ctx context.Context, id session.ConnID, write func(line []b
 	}
 	sh := c.shards[id.Loop()]
 	t := &trace{lines: make(chan []byte, traceDepth)}
-	if !sh.call(ctx, func() bool { return sh.watch(id, t) }) {
-		return errNoConnection
-	}
-	defer func() {
+	defer func() { // also when the loop takes the question up after it was given up
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
 		sh.call(last, func() bool { sh.unwatch(id, t); return true })
 	}()
+	if !sh.call(ctx, func() bool { return sh.watch(id, t) }) {
+		return errNoConnection
+	}
 	if err := write(t.title); err != nil {
 		return err
 	}

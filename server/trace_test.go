@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -21,5 +22,31 @@ func TestTraceOfALoopThatNobodyUses(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the trace waits for a loop that does not run")
+	}
+}
+
+// TestATraceThatIsGivenUpIsGone: its loop was busy, and takes the question up when nobody listens any more.
+func TestATraceThatIsGivenUpIsGone(t *testing.T) {
+	r := newRig(t)
+	c := r.login(t, "bob", "phone")
+	ctx, giveUp := context.WithCancel(t.Context())
+	giveUp()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = r.core.Trace(ctx, c.s.ID, func([]byte) error { return nil })
+	}()
+	for {
+		select {
+		case <-r.woke:
+			r.sh.Run()
+			continue
+		case <-ended:
+		}
+		break
+	}
+	r.sh.Run()
+	if len(r.sh.traces) != 0 || c.s.Has(session.Traced) {
+		t.Error("the connection is traced for nobody")
 	}
 }
