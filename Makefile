@@ -15,7 +15,7 @@ FUZZTIME ?= 30s
 .PHONY: help run build test test-net check format vet lint race fuzz bench vuln clean services networks
 
 help: ## say what each target does
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## start a server for this machine; make run ARGS="--log-level debug"
 	./bin/lifelined $(ARGS)

@@ -61,20 +61,23 @@ func (o *Idle) Run(ctx context.Context, watch func(Progress)) (*IdleReport, erro
 
 func (o *Idle) run(ctx context.Context, r *runner) (*IdleReport, error) {
 	report := &IdleReport{Scenario: "idle", Rate: o.Rate, HoldS: o.Hold.Seconds(), Machine: thisMachine(len(r.engines))}
-	before := settledMemory()
+	before, grown := settledMemory(), 0
 	devices := make([]device, o.Connections)
 	err := r.connect(ctx, o.Connections, o.Rate, func(i int) (*device, *engine) {
 		devices[i].index = uint32(i)
 		return &devices[i], r.engines[i%len(r.engines)]
 	})
 	if err == nil {
-		report.Bytes = max(0, settledMemory()-before) / o.Connections
+		grown = max(0, settledMemory()-before)
 		report.Holding, err = o.hold(ctx, r)
 	}
 	counts, countErr := r.counts()
 	report.Connect = counts.connect.latency()
 	report.Pings, report.Pongs = counts.pings, counts.pongs
 	report.Connections, _ = r.connections() // its error would be the one above
+	if n := report.Connections.Connected; n > 0 {
+		report.Bytes = grown / int(n)
+	}
 	return report, errors.Join(err, countErr)
 }
 

@@ -239,7 +239,7 @@ func (c *chat) talk(ctx context.Context, typed <-chan []byte, ended chan error) 
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	var latest <-chan time.Time // the end, while the last messages are sent
-	c.draw([]string{c.screen.paint(dim, "You are "+oneLine([]byte(c.me))+", talking with "+oneLine([]byte(c.with))+". /help says what you can do.")})
+	c.draw(c.greeting())
 	for {
 		var lines []string
 		select {
@@ -270,6 +270,14 @@ func (c *chat) talk(ctx context.Context, typed <-chan []byte, ended chan error) 
 			typed, latest = nil, time.After(sendWithin)
 		}
 	}
+}
+
+func (c *chat) greeting() (lines []string) {
+	text := "You are " + oneLine([]byte(c.me)) + ", talking with " + oneLine([]byte(c.with)) + ". /help says what you can do."
+	for _, line := range wrap(text, c.screen.size()-1) {
+		lines = append(lines, c.screen.paint(dim, line))
+	}
+	return lines
 }
 
 // sending tells whether the server has not answered for a message.

@@ -89,6 +89,9 @@ func TestNobodyListens(t *testing.T) {
 	if code != exitUnreached || !strings.Contains(stderr, "NOBODY_LISTENS 4; is lifelined running there?") || !strings.Contains(stdout, "0 of 4") {
 		t.Errorf("code %d, %s%s", code, stderr, stdout)
 	}
+	if _, stdout, _ := call(t.Context(), "tcp4://"+freeAddr(t), "idle", "--connections", "2", "--hold", "0s"); strings.Contains(stdout, "bytes per connection") {
+		t.Errorf("memory of connections that were not made: %s", stdout)
+	}
 }
 
 func TestAnInterruptedRunReports(t *testing.T) {
