@@ -76,8 +76,8 @@ func (c *Client) Run(ctx context.Context) error {
 		err = l.run(ctx)
 		l.shut()
 	}
-	l.report(Status{State: Stopped, Cause: err})
 	c.end(l)
+	l.report(Status{State: Stopped, Cause: err}) // the app may answer with another Run
 	return err
 }
 
