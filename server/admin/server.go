@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 	"syscall"
 	"time"
 
@@ -90,16 +91,34 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	if config.Loopback(s.options.Address) {
-		if s.options.Debug != nil {
-			mux.Handle("GET /debug/", s.options.Debug)
-		}
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.Handle("GET /debug/", asked(s.debug()))
 	}
 	return mux
+}
+
+func (s *Server) debug() http.Handler {
+	mux := http.NewServeMux()
+	if s.options.Debug != nil {
+		mux.Handle("GET /debug/", s.options.Debug)
+	}
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// asked refuses requests for a host that is not this machine's loopback by name or number. A page in a browser here may
+// have given a name of its own to this address, and must not read frames.
+func asked(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !config.Loopback(r.Host) && !config.Loopback(net.JoinHostPort(strings.Trim(r.Host, "[]"), "80")) {
+			answer(w, http.StatusForbidden, "ask 127.0.0.1, [::1] or localhost, and by no other name")
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // metrics writes the sets, then the runtime's and the process's own. It never counts descriptors: that walks

@@ -217,3 +217,37 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Error("a fourth connection was accepted")
 	}
 }
+
+// A name that somebody gave to 127.0.0.1 is not trusted with what only this machine may see.
+func TestDebugByTheNamesOfLoopback(t *testing.T) {
+	s := start(t, Options{Address: "127.0.0.1:0"})
+	for _, tt := range []struct {
+		path, host string
+		status     int
+	}{
+		{"/debug/pprof/cmdline", "127.0.0.1:7401", 200},
+		{"/debug/pprof/cmdline", "localhost", 200},
+		{"/debug/pprof/cmdline", "localhost:9", 200},
+		{"/debug/pprof/cmdline", "[::1]", 200},
+		{"/debug/pprof/cmdline", "[::1]:7401", 200},
+		{"/debug/pprof/cmdline", "evil.example:7401", 403},
+		{"/debug/pprof/cmdline", "evil.example", 403},
+		{"/debug/pprof/cmdline", "127.0.0.1.evil.example", 403},
+		{"/debug/devices", "evil.example:7401", 403},
+		{"/metrics", "evil.example:7401", 200},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Addr().String()+tt.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = tt.host
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != tt.status {
+			t.Errorf("%s of %s: %d, want %d", tt.path, tt.host, response.StatusCode, tt.status)
+		}
+	}
+}
