@@ -2,6 +2,8 @@ package protocol
 
 import (
 	"errors"
+	"os"
+	"regexp"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -30,6 +32,19 @@ func FuzzClose(f *testing.F)    { fuzz(f, TypeClose) }
 func FuzzPresence(f *testing.F) { fuzz(f, TypePresence) }
 
 func FuzzPresenceList(f *testing.F) { fuzz(f, TypePresenceList) }
+
+// A frame that is defined later gets its target too.
+func TestEveryFrameIsFuzzed(t *testing.T) {
+	code, err := os.ReadFile("fuzz_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, typ := range defined() {
+		if !regexp.MustCompile(`(?i)func fuzz`+typ.String()+`\(f \*testing\.F\) +\{ fuzz\(f, type`+typ.String()+`\) \}`).Match(code) {
+			t.Errorf("%s has no fuzz target", typ)
+		}
+	}
+}
 
 // fuzz reads any body as one type of frame. Read, written and read again it is the same, and the official runtime finds
 // the same in it. What this package refuses the official runtime refuses too, but for the named stricter rules.
