@@ -40,7 +40,7 @@ func TestEveryFrameIsFuzzed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, typ := range defined() {
-		if !regexp.MustCompile(`(?i)func fuzz`+typ.String()+`\(f \*testing\.F\) +\{ fuzz\(f, type`+typ.String()+`\) \}`).Match(code) {
+		if !regexp.MustCompile(`(?i)func fuzz` + typ.String() + `\(f \*testing\.F\) +\{ fuzz\(f, type` + typ.String() + `\) \}`).Match(code) {
 			t.Errorf("%s has no fuzz target", typ)
 		}
 	}
