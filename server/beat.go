@@ -20,13 +20,12 @@ func (sh *Shard) heard(s *session.Session) {
 	sh.proven = path.Proven(s.LastIn, now)
 	before := path.Path
 	path, _ = liveness.NextPath(path, liveness.PathFrame, sh.pathFacts(s), now)
-	s.Line.SetPath(path)
+	sh.setPath(s, path)
 	s.LastIn = now
 	if before != liveness.PathActive {
 		sh.soon(s, now)
 	}
-	app, _ := liveness.NextApp(s.Line.App(now), liveness.AppFrame, appFacts(s, before, false), now)
-	s.Line.SetApp(app)
+	sh.stepApp(s, liveness.AppFrame, before)
 	if s.NextInterval != 0 {
 		s.Interval, s.NextInterval = s.NextInterval, 0
 		sh.soon(s, now.Add(liveness.Limit(seconds(s.Interval))))
@@ -201,7 +200,7 @@ func (sh *Shard) judgePath(s *session.Session, now liveness.Time) (acted bool) {
 		facts.Info = sh.loop.PathInfo(sh.conns.of(s))
 	}
 	path, act := liveness.NextPath(was, liveness.PathSwept, facts, now)
-	s.Line.SetPath(path)
+	sh.setPath(s, path)
 	if path.Path != was.Path {
 		sh.core.meter.paths[path.Path].Inc()
 	}
@@ -224,8 +223,7 @@ func (sh *Shard) judgePath(s *session.Session, now liveness.Time) (acted bool) {
 
 // judgeApp takes a step of the app's machine as time passes, and reports whether anything was done.
 func (sh *Shard) judgeApp(s *session.Session, now liveness.Time) (acted bool) {
-	app, act := liveness.NextApp(s.Line.App(now), liveness.AppSwept, appFacts(s, s.Line.Path(now).Path, sh.clock.Grace()), now)
-	s.Line.SetApp(app)
+	act := sh.stepApp(s, liveness.AppSwept, s.Line.Path(now).Path)
 	switch act {
 	case liveness.AppNudge:
 		sh.core.meter.lagging.Inc()

@@ -90,6 +90,7 @@ func (sh *Shard) retire(s *session.Session, code protocol.Code) {
 	sh.dropLogin(s)
 	if s.State == session.Active {
 		sh.sessions.Add(-1)
+		sh.leaveDoubt(s)
 		sh.safely(func() { sh.leaveStore(s, code) })
 	}
 	sh.safely(func() { sh.unregister(s) })

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -83,6 +84,9 @@ func (c *Core) gauges(set *metrics.Set) {
 	gauge("lifeline_connections", c.Connections)
 	gauge("lifeline_connections_max", func() int { return c.opts.MaxConnections })
 	gauge("lifeline_sessions", c.Sessions)
+	gauge(`lifeline_sessions_in_doubt{state="probing"}`, c.doubted(func(d *doubts) *atomic.Int64 { return &d.paths[liveness.PathProbing] }))
+	gauge(`lifeline_sessions_in_doubt{state="suspect"}`, c.doubted(func(d *doubts) *atomic.Int64 { return &d.paths[liveness.PathSuspect] }))
+	gauge(`lifeline_sessions_in_doubt{state="lagging"}`, c.doubted(func(d *doubts) *atomic.Int64 { return &d.lagging }))
 	gauge("lifeline_users_present", c.dir.Users)
 	gauge("lifeline_unfinished_bytes", func() int { return int(c.bodyBytes.Load()) })
 	gauge(`lifeline_queue_depth{queue="auth"}`, c.pool.Depth)

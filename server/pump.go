@@ -151,7 +151,7 @@ func (sh *Shard) ack(s *session.Session, b []byte) {
 	if s.Line.Wakeable() {
 		sh.soon(s, s.Progress)
 	}
-	s.Line.SetApp(liveness.AppState{})
+	sh.stepApp(s, liveness.AppProgress, s.Line.Path(s.Progress).Path)
 	sh.markDirty(s)
 	sh.pump(s, nil)
 }

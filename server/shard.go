@@ -44,6 +44,7 @@ type Shard struct {
 	ids     [3 * protocol.MaxIDBytes]byte // scratch of sendCommand
 
 	sessions atomic.Int64 // active, for the gauge
+	doubts   doubts
 }
 
 // scratch are the frames a loop parses into and writes from, one of each, so that none is allocated.
