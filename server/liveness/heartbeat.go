@@ -7,7 +7,6 @@ type Request struct {
 	Background bool // in background, or about to be suspended
 	Desktop    bool // desktop platform or wired network
 	Slow       bool // 2G or 3G
-	Fresh      bool // presence must be fresh
 	Suspends   bool // the system suspends the app in background (iOS): it could not tell sleep from silence
 
 	// Low and High are what the client has found of its network: silence that the way from the server bears, and silence
@@ -46,14 +45,10 @@ func (p Policy) Try(l *Line, r Request, c int, now Time) bool {
 
 // most is the largest interval in background.
 func (p Policy) most(r Request) time.Duration {
-	most := p.Background.Max
 	if r.Slow {
-		most = min(most, p.SlowMax)
+		return min(p.Background.Max, p.SlowMax)
 	}
-	if r.Fresh {
-		most = min(most, p.FreshMax)
-	}
-	return most
+	return p.Background.Max
 }
 
 // Bears returns the silence that a network bears, by what is known of it; 0 = nothing is. Without a proof it is 0.7 of

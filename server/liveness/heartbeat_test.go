@@ -13,7 +13,7 @@ func TestGrant(t *testing.T) {
 		r.Low, r.High = low, high
 		return r
 	}
-	slow, fresh := Request{Background: true, Slow: true}, Request{Background: true, Fresh: true}
+	slow := Request{Background: true, Slow: true}
 	for _, tt := range []struct {
 		name        string
 		request     Request
@@ -38,9 +38,6 @@ func TestGrant(t *testing.T) {
 		{"background, nonsense", with(back, -5*sec, -5*sec), 240 * sec, 900 * sec},
 		{"slow network", slow, 240 * sec, 600 * sec},
 		{"slow network, proven", with(slow, 900*sec, 0), 600 * sec, 600 * sec},
-		{"fresh presence", fresh, 240 * sec, 540 * sec},
-		{"fresh presence, proven", with(fresh, 900*sec, 0), 540 * sec, 540 * sec},
-		{"both", Request{Background: true, Slow: true, Fresh: true, Low: 900 * sec}, 540 * sec, 540 * sec},
 		{"suspended by its system", Request{Background: true, Suspends: true}, 240 * sec, 0},
 	} {
 		p := DefaultPolicy()
@@ -84,10 +81,10 @@ func TestTry(t *testing.T) {
 func TestGrantStaysInBounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	p := DefaultPolicy()
-	p.SlowMax, p.FreshMax = 100*sec, 2000*sec
+	p.SlowMax = 100 * sec
 	for range 100_000 {
 		q := Request{
-			Background: r.IntN(2) == 0, Desktop: r.IntN(8) == 0, Slow: r.IntN(2) == 0, Fresh: r.IntN(2) == 0, Suspends: r.IntN(2) == 0,
+			Background: r.IntN(2) == 0, Desktop: r.IntN(8) == 0, Slow: r.IntN(2) == 0, Suspends: r.IntN(2) == 0,
 			Low: time.Duration(r.Uint32()>>r.IntN(32)) * sec, High: time.Duration(r.Uint32()>>r.IntN(32)) * sec,
 		}
 		least, most := p.Foreground.Min, p.Foreground.Max
@@ -170,9 +167,7 @@ func TestValidate(t *testing.T) {
 		{"too long", func(p *Policy) { p.Background.Max = time.Hour + sec }, []string{"background.max is 1h0m1s"}},
 		{"below min", func(p *Policy) { p.Foreground.Interval = 29 * sec }, []string{"foreground.interval is 29s"}},
 		{"above max", func(p *Policy) { p.Background.Interval = 901 * sec }, []string{"background.interval is 15m1s"}},
-		{"fresh below min", func(p *Policy) { p.FreshMax = 89 * sec }, []string{"fresh_max is 1m29s"}},
 		{"slow below min", func(p *Policy) { p.SlowMax = 89 * sec }, []string{"slow_max is 1m29s"}},
-		{"fresh above max", func(p *Policy) { p.FreshMax = 1000 * sec }, nil},
 		{"no echoes", func(p *Policy) { p.EchoesPerDay = 0 }, nil},
 		{"odd echoes", func(p *Policy) { p.EchoesPerDay = 7 }, []string{"echoes_per_day is 7"}},
 		{"more echoes than can be counted", func(p *Policy) { p.EchoesPerDay = 32 }, []string{"echoes_per_day is 32"}},
@@ -183,7 +178,7 @@ func TestValidate(t *testing.T) {
 		{"all at once", func(p *Policy) { *p = Policy{} }, []string{
 			"foreground.min", "foreground.interval", "foreground.max",
 			"background.min", "background.interval", "background.max",
-			"fresh_max", "slow_max", "desktop", "hold.foreground", "hold.background",
+			"slow_max", "desktop", "hold.foreground", "hold.background",
 		}},
 	} {
 		p := DefaultPolicy()

@@ -20,10 +20,9 @@ func (p Path) String() string { return paths[p] }
 type PathEvent uint8
 
 const (
-	PathSwept  PathEvent = iota // time has passed
-	PathFrame                   // a frame came
-	PathWrote                   // a frame was written that is no Pong, Echo or Probe
-	PathBroken                  // RST, a write error, ETIMEDOUT
+	PathSwept PathEvent = iota // time has passed
+	PathFrame                  // a frame came
+	PathWrote                  // a frame was written that is no Pong, Echo or Probe
 )
 
 // PathAct is what the caller does after a step.
@@ -64,14 +63,12 @@ const (
 	echoAnswer = 6 * time.Second  // a Ping this soon answers the Echo
 )
 
-// NextPath takes one step. It is a function of its arguments alone. Frames restore a path, silence moves it, and a
-// broken connection ends it at once.
+// NextPath takes one step. It is a function of its arguments alone. Frames restore a path and silence moves it. A broken
+// connection (RST, a write error, ETIMEDOUT) ends the session at once, and there is nothing left to step.
 func NextPath(s PathState, e PathEvent, f PathFacts, now Time) (PathState, PathAct) {
 	switch {
 	case s.Path == PathClosed:
 		return s, PathRest
-	case e == PathBroken:
-		return PathState{Path: PathClosed}, PathClose
 	case e == PathFrame:
 		return PathState{}, PathRest
 	case e == PathWrote:

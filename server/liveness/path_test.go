@@ -53,21 +53,17 @@ func TestNextPath(t *testing.T) {
 		{"active hears", active, PathFrame, back, 10 * sec, active, PathRest},
 		{"active hears late", active, PathFrame, back, 900 * sec, active, PathRest},
 		{"active writes", active, PathWrote, back, 10 * sec, active, PathRest},
-		{"active breaks", active, PathBroken, back, 10 * sec, closed, PathClose},
-		{"active breaks, and the loop was late", active, PathBroken, late, 10 * sec, closed, PathClose},
 
 		{"a trial raises the limit", asking, PathSwept, back, 359900 * ms, asking, PathRest},
 		{"the trial is over", asking, PathSwept, back, 360 * sec, asked, SendEcho},
 		{"the trial is over, but the loop was late", asking, PathSwept, late, 360 * sec, asking, PathRest},
 		{"a frame cancels it", asking, PathFrame, back, 10 * sec, active, PathRest},
 		{"a push cancels it", asking, PathWrote, back, 10 * sec, active, PathRest},
-		{"the line breaks during it", asking, PathBroken, back, 10 * sec, closed, PathClose},
 		{"the Echo is sent once", asked, PathSwept, back, 365 * sec, asked, PathRest},
 		{"the answer has the raised limit", asked, PathSwept, back, 396 * sec, asked, PathRest},
 		{"no answer", asked, PathSwept, back, 396*sec + 100*ms, PathState{Path: PathProbing, Since: at(397 * sec)}, SendProbe},
 		{"the answer", asked, PathFrame, back, 361 * sec, active, PathRest},
 		{"a push behind the Echo", asked, PathWrote, back, 361 * sec, asked, PathRest},
-		{"the line breaks behind the Echo", asked, PathBroken, back, 361 * sec, closed, PathClose},
 		{"a short trial does not lower the limit", PathState{Echo: 100, Echoed: true}, PathSwept, back, 264 * sec,
 			PathState{Echo: 100, Echoed: true}, PathRest},
 
@@ -82,7 +78,6 @@ func TestNextPath(t *testing.T) {
 		{"the kernel knows it is frozen", probing, PathSwept, with(back, frozen), 275 * sec, again, SendProbe},
 		{"probing hears", again, PathFrame, back, 280 * sec, active, PathRest},
 		{"probing writes", again, PathWrote, back, 280 * sec, again, PathRest},
-		{"probing breaks", again, PathBroken, back, 280 * sec, closed, PathClose},
 
 		{"held", suspect, PathSwept, back, 884 * sec, suspect, PathRest},
 		{"held long enough", suspect, PathSwept, back, 885 * sec, closed, PathClose},
@@ -98,12 +93,10 @@ func TestNextPath(t *testing.T) {
 		{"suspect hears", suspect, PathFrame, back, 800 * sec, active, PathRest},
 		{"suspect hears when it should be closed", suspect, PathFrame, back, 900 * sec, active, PathRest},
 		{"suspect writes", suspect, PathWrote, back, 300 * sec, suspect, PathRest},
-		{"suspect breaks", suspect, PathBroken, back, 300 * sec, closed, PathClose},
 
 		{"closed is swept", closed, PathSwept, back, 9000 * sec, closed, PathRest},
 		{"closed hears", closed, PathFrame, back, 9000 * sec, closed, PathRest},
 		{"closed writes", closed, PathWrote, back, 9000 * sec, closed, PathRest},
-		{"closed breaks", closed, PathBroken, back, 9000 * sec, closed, PathRest},
 	} {
 		if to, act := NextPath(tt.from, tt.event, tt.facts, at(tt.now)); to != tt.to || act != tt.act {
 			t.Errorf("%s: %+v, act %d, want %+v, act %d", tt.name, to, act, tt.to, tt.act)

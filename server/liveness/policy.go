@@ -32,7 +32,6 @@ func (h Hold) For(background bool, interval time.Duration) time.Duration {
 type Policy struct {
 	Foreground   Range         `yaml:"foreground"`
 	Background   Range         `yaml:"background"`     // interval: on a network of which nothing is known
-	FreshMax     time.Duration `yaml:"fresh_max"`      // background.max where presence must be fresh
 	SlowMax      time.Duration `yaml:"slow_max"`       // background.max on 2G and 3G
 	Desktop      time.Duration `yaml:"desktop"`        // desktop and wired clients, in every activity
 	EchoesPerDay int           `yaml:"echoes_per_day"` // trials granted to a session, even, 0 = none
@@ -44,7 +43,6 @@ func DefaultPolicy() Policy {
 	return Policy{
 		Foreground:   Range{Min: 30 * time.Second, Interval: 60 * time.Second, Max: 120 * time.Second},
 		Background:   Range{Min: 90 * time.Second, Interval: 240 * time.Second, Max: 900 * time.Second},
-		FreshMax:     540 * time.Second,
 		SlowMax:      600 * time.Second,
 		Desktop:      60 * time.Second,
 		EchoesPerDay: 24,
@@ -83,14 +81,9 @@ func (p Policy) Validate() []error {
 			fault("%s.interval is %v, must lie between min %v and max %v", r.name, r.Interval, r.Min, r.Max)
 		}
 	}
-	for _, m := range []struct {
-		name string
-		most time.Duration
-	}{{"fresh_max", p.FreshMax}, {"slow_max", p.SlowMax}} {
-		check(m.name, m.most)
-		if m.most < p.Background.Min {
-			fault("%s is %v, must not be less than background.min %v", m.name, m.most, p.Background.Min)
-		}
+	check("slow_max", p.SlowMax)
+	if p.SlowMax < p.Background.Min {
+		fault("slow_max is %v, must not be less than background.min %v", p.SlowMax, p.Background.Min)
 	}
 	check("desktop", p.Desktop)
 	if p.EchoesPerDay < 0 || p.EchoesPerDay > mostEchoes || p.EchoesPerDay%2 != 0 {
