@@ -261,15 +261,14 @@ func (r *Registrar) queue(w work) {
 	r.counters.queued.Store(int64(len(r.pending.conns)))
 }
 
-// listen takes notices until ctx ends. A line that broke may have lost some, so what they would have told is looked for.
+// listen takes notices until ctx ends. Those that came before it listened, at the start or while the line was broken, are
+// lost, so what they would have told is looked for.
 func (r *Registrar) listen(ctx context.Context) {
-	ready := func() {}
 	for ctx.Err() == nil {
-		_ = r.table.Notices(ctx, func() { ready() }, r.notice) // the writer notices, and logs, a table that is gone
-		ready = func() {
+		_ = r.table.Notices(ctx, func() { // the writer notices, and logs, a table that is gone
 			r.deaf.Store(true)
 			r.inbox.poke()
-		}
+		}, r.notice)
 		timer := time.NewTimer(degradedPause)
 		select {
 		case <-ctx.Done():

@@ -152,6 +152,42 @@ func (t cutTable) Notices(ctx context.Context, ready func(), f func(route.Notice
 	return t.Table.Notices(ctx, ready, f)
 }
 
+// lateTable is a table whose line for notices is made when open is closed.
+type lateTable struct {
+	route.Table
+	open chan struct{}
+}
+
+func (t lateTable) Notices(ctx context.Context, ready func(), f func(route.Notice)) error {
+	select {
+	case <-t.open:
+		return t.Table.Notices(ctx, ready, f)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// What was said before the line for notices was made first is looked for, too.
+func TestLateLineOfNotices(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		open := make(chan struct{})
+		a := c.start("a", 1, func(o *route.Options) { o.Table = lateTable{o.Table, open} })
+		b := c.start("b", 2)
+		first := a.Open("alice", "phone", 1, 1, 0)
+		settle()
+		b.Open("alice", "phone", 2, 1, 0)
+		pass(time.Second)
+		if a.Lost(first) != 0 {
+			t.Error("the word was heard before anybody listened")
+		}
+		close(open)
+		pass(5 * time.Second)
+		if v := a.Lost(first); v != route.Displaced {
+			t.Errorf("the loser has lost by %d", v)
+		}
+	})
+}
+
 // What was said while the line for notices was broken is looked for when it is made again.
 func TestBrokenLineOfNotices(t *testing.T) {
 	bubble(t, func(c *cluster) {
