@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"net"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -125,6 +126,28 @@ func TestLeaveWithoutAConnection(t *testing.T) {
 		}
 		l.expectEnd()
 	})
+}
+
+// The token or the dial takes its time: both are told that nobody waits, and Run waits for them.
+func TestLeaveDuringATry(t *testing.T) {
+	forever := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for name, adjust := range map[string]func(w *world){
+		"token": func(w *world) { w.o.Token = func(ctx context.Context, _ bool) ([]byte, error) { return nil, forever(ctx) } },
+		"dial": func(w *world) {
+			w.o.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return nil, forever(ctx) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, adjust, func(t *testing.T, w *world) {
+				synctest.Wait()
+				began := time.Now()
+				w.c.Leave(protocol.ByeQuit)
+				if err := w.result(); err != nil || time.Since(began) != 0 {
+					t.Errorf("Run returned %v after %v", err, time.Since(began))
+				}
+			})
+		})
+	}
 }
 
 func TestNothingIsLeftBehind(t *testing.T) {
