@@ -132,7 +132,9 @@ func TestLeaveWithoutAConnection(t *testing.T) {
 func TestLeaveDuringATry(t *testing.T) {
 	forever := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	for name, adjust := range map[string]func(w *world){
-		"token": func(w *world) { w.o.Token = func(ctx context.Context, _ bool) ([]byte, error) { return nil, forever(ctx) } },
+		"token": func(w *world) {
+			w.o.Token = func(ctx context.Context, _ bool) ([]byte, error) { return nil, forever(ctx) }
+		},
 		"dial": func(w *world) {
 			w.o.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return nil, forever(ctx) }
 		},
