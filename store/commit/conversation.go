@@ -12,7 +12,7 @@ type conversation struct {
 	rows    uint64 // present and former ones
 	done    uint64 // obligations up to this index are paid
 	owed    uint64 // index of the last obligation
-	day     uint64 // of the last expiry row: no client id is of a later day
+	day     uint64 // of the last client id; its expiry row was written
 }
 
 // open is the number of obligations that are not paid yet.

@@ -69,6 +69,40 @@ func TestPurge(t *testing.T) {
 	check("a month later", 0, 0)
 }
 
+// A clock that was years ahead for a moment must not keep the client ids of all the days that come after it.
+func TestPurgeAfterAWrongClock(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	s := open(t, newMemEngine(), storetest.Options{Now: func() time.Time { return now }})
+	defer s.Close()
+	send := func(client string) {
+		if a := storetest.Call(s, &store.Send{Sender: "ann", SenderDevice: "phone", ToUser: "bob", ClientID: []byte(client)}); a.Refusal != store.None {
+			t.Fatal(a.Refusal)
+		}
+	}
+	now = now.AddDate(10, 0, 0)
+	send("ahead")
+	now = now.AddDate(-10, 0, 0)
+	for day := range 5 {
+		send(fmt.Sprint("right ", day))
+		now = now.AddDate(0, 0, 1)
+	}
+	now = now.AddDate(0, 0, -2)
+	send("set back")
+	now = now.AddDate(0, 1, 0)
+	if err := s.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	left := 0
+	for _, key := range s.engine.clone().all() {
+		if _, rest, ok := splitOwner([]byte(key)); ok && key[1] == spaceConversation && rest[0] == tableDedup {
+			left++
+		}
+	}
+	if faults := verify(t, s.engine.clone(), now); left != 1 || len(faults) > 0 {
+		t.Errorf("%d client ids are left, want the one of the wrong time; %q", left, faults)
+	}
+}
+
 // expiryScans keeps where the search for expired days began.
 type expiryScans struct {
 	*memEngine

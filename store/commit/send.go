@@ -110,7 +110,7 @@ func (c *committer) unsettled(key dedupKey) (d dedup, found bool) {
 	return d, found
 }
 
-// remember writes a dedup row, and with the first of a day the key that says so.
+// remember writes a dedup row, and when the day is another than the last row's, the key that says so.
 func (c *committer) remember(conv *head[talk], hash *[16]byte, d dedup) {
 	b, p := c.batch, conv.partition
 	k := len(b.arena)
@@ -120,7 +120,7 @@ func (c *committer) remember(conv *head[talk], hash *[16]byte, d dedup) {
 	b.set(p, k, v)
 	b.dedup[dedupKey{conv.name, *hash}] = d
 	c.know(conv, hash)
-	if day := dayOf(d.time); uint64(day) > conv.value.day {
+	if day := dayOf(d.time); uint64(day) != conv.value.day {
 		conv.value.day = uint64(day)
 		k := len(b.arena)
 		b.arena = appendExpiryKey(b.arena, p, day, conv.name)
