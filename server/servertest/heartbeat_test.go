@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -83,4 +84,50 @@ func TestWhenAHeartbeatCounts(t *testing.T) {
 			wantTypes(t, tt.name+", past it", silentFor(bob, 3*time.Second), protocol.TypeProbe)
 		})
 	}
+}
+
+// TestEveryQuestionHasItsPong [P-6.25]: one each, in their order, also when they come in one piece.
+func TestEveryQuestionHasItsPong(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		bob, _ := n.Login(0, Login{User: "bob", Device: "phone"})
+		var all []byte
+		for _, f := range []protocol.Frame{&protocol.Ping{}, &protocol.State{Activity: protocol.Background}, &protocol.Ping{},
+			&protocol.State{Activity: protocol.Foreground}, &protocol.Ping{EchoAfterS: 100}} {
+			all = f.Append(all)
+		}
+		bob.Write(all)
+		var got []protocol.Heartbeat
+		for range 5 {
+			got = append(got, Expect[*protocol.Pong](bob).Heartbeat)
+		}
+		want := []protocol.Heartbeat{{}, {IntervalS: 240, WindowS: 24, EchoLimitS: 900, Activity: protocol.Background}, {},
+			{IntervalS: 60, WindowS: 15, Activity: protocol.Foreground}, {IntervalS: 60, WindowS: 15, Activity: protocol.Foreground}}
+		if !slices.Equal(got, want) {
+			t.Errorf("granted %+v, want %+v", got, want)
+		}
+		if rest := silentFor(bob, time.Second); len(rest) != 0 {
+			t.Errorf("%d frames more", len(rest))
+		}
+	})
+}
+
+// TestOtherFramesForgivePings [P-6.29].
+func TestOtherFramesForgivePings(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		bob, _ := n.Login(0, Login{User: "bob", Device: "phone", Activity: protocol.Background})
+		for range 5 {
+			for range 20 {
+				bob.Send(&protocol.Ping{})
+				Expect[*protocol.Pong](bob)
+			}
+			bob.Send(&protocol.ProbeAck{})
+		}
+		for range 20 {
+			bob.Send(&protocol.Ping{})
+		}
+		bob.Send(&protocol.Ping{})
+		bob.ExpectClose(protocol.CodeTooManyPings)
+	})
 }
