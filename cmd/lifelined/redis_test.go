@@ -198,14 +198,14 @@ func TestTwoNodesAreNoCluster(t *testing.T) {
 	for _, tt := range []struct {
 		from *line
 		to   string
-	}{{ann, "bob"}, {bob, "ann"}, {ann, "nobody"}} {
+	}{{ann, "bob"}, {bob, "ann"}, {login(t, a.addr, "cid", "phone"), "nobody"}} {
 		until(t, "the other store is known", func() bool {
 			ack := tt.from.message(tt.to, "x")
 			return ack.Status.Code == protocol.CodeNotHere && ack.Status.Retry == protocol.RetryAfter
 		})
 	}
 	for _, n := range []*node{a, b} {
-		for _, user := range []string{"ann", "bob", "nobody"} {
+		for _, user := range []string{"ann", "bob", "cid", "nobody"} {
 			if head := headOf(t, n, user); head != 0 {
 				t.Errorf("%d entries are stored for %s", head, user)
 			}
