@@ -95,8 +95,7 @@ func (c *Config) readYAML(text []byte) error {
 	if typed := (*yaml.TypeError)(nil); errors.As(err, &typed) {
 		var faults []error
 		for _, line := range typed.Errors {
-			line = unknownKey.ReplaceAllString(line, `unknown key "$1"`)
-			faults = append(faults, errors.New(noSpan.ReplaceAllString(line, `"$1": expected a number and its unit, like 90s or 4m`)))
+			faults = append(faults, errors.New("configuration file, "+plain(line)))
 		}
 		return errors.Join(faults...)
 	}
@@ -109,10 +108,33 @@ func (c *Config) readYAML(text []byte) error {
 	return nil
 }
 
-// The library names the Go type, which means nothing to an operator.
+// plain is a fault of the YAML library in an operator's words. The library names Go types.
+func plain(line string) string {
+	line = unknownKey.ReplaceAllString(line, `unknown key "$1"`)
+	m := wrongType.FindStringSubmatch(line)
+	if m == nil {
+		return line
+	}
+	at, is, want := m[1], m[2], expected[m[3]]
+	if want == "" {
+		want = "another kind of value"
+	}
+	if is == "" {
+		return at + "expected " + want
+	}
+	return fmt.Sprintf("%s%q: expected %s", at, is, want)
+}
+
 var (
 	unknownKey = regexp.MustCompile(`field (\S+) not found in type \S+`)
-	noSpan     = regexp.MustCompile("cannot unmarshal \\S+ `(.*)` into time.Duration")
+	wrongType  = regexp.MustCompile("^(.*)cannot unmarshal \\S+(?: `(.*)`)? into (\\S+)$")
+	expected   = map[string]string{
+		"bool":          "true or false",
+		"int":           "a whole number",
+		"string":        "one text",
+		"[]string":      "a list",
+		"time.Duration": "a number and its unit, like 90s or 4m",
+	}
 )
 
 func flagOf(flags *pflag.FlagSet, variable string) *pflag.Flag {
