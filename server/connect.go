@@ -18,6 +18,7 @@ type login struct {
 	progress session.Progress
 	expiry   time.Time
 	held     []byte // bytes behind the Connect, handled once Connack is written
+	room     int    // for held
 	borrowed int    // of the node's body budget
 }
 
@@ -43,7 +44,8 @@ func (sh *Shard) connect(s *session.Session, b []byte) {
 	s.Platform = uint8(f.Platform)
 	s.Activity = uint8(f.Activity)
 	sh.noteNetwork(s, &f.Network)
-	l := &login{device: string(f.Device), borrowed: protocol.MaxPreAuth, progress: session.Progress{HasPos: f.HasPos,
+	const header = 2 // at least
+	l := &login{device: string(f.Device), borrowed: protocol.MaxPreAuth, room: protocol.MaxPreAuth - header - len(b), progress: session.Progress{HasPos: f.HasPos,
 		Pos: f.Pos, SameEpoch: bytes.Equal(f.Epoch, sh.core.epoch[:]), MaxBacklog: f.MaxBacklog}}
 	sh.logins[s.ID.Slot()] = l
 	s.State = session.Authenticating
@@ -86,7 +88,7 @@ func (sh *Shard) connectFault(f *protocol.Connect) protocol.Code {
 // hold keeps bytes that came behind a Connect; with it they must not exceed what an unknown peer may send.
 func (sh *Shard) hold(s *session.Session, data []byte) {
 	l := sh.logins[s.ID.Slot()]
-	if len(l.held)+len(data) > protocol.MaxPreAuth {
+	if len(l.held)+len(data) > l.room {
 		sh.refuseConn(s, protocol.CodePreauthOverflow)
 		return
 	}

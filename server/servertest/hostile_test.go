@@ -84,6 +84,8 @@ func TestWhatEndsAConnectionBeforeConnack(t *testing.T) {
 		{"no token", change(func(f *protocol.Connect) { f.Token = nil }), protocol.CodeBadToken},
 		{"a user with a separator", change(func(f *protocol.Connect) { f.Token = []byte("dev:a\x1fb") }), protocol.CodeBadToken},
 		{"4 KiB behind the Connect", append(good.Frame().Append(nil), bytes.Repeat([]byte{1, 4}, 2049)...), protocol.CodePreauthOverflow},
+		{"4098 bytes with the Connect", upTo(3000, 4098), protocol.CodePreauthOverflow},
+		{"4096 bytes with the Connect", upTo(3000, 4096), protocol.CodeBadToken},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			script(t, func(t *testing.T) {
@@ -95,6 +97,15 @@ func TestWhatEndsAConnectionBeforeConnack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// upTo is a Connect with a token of that many bytes that is no good, and Pings up to total.
+func upTo(token, total int) []byte {
+	all := Login{User: "bob", Device: "phone", Token: strings.Repeat("x", token)}.Frame().Append(nil)
+	if (total-len(all))%2 == 1 {
+		all = Login{User: "bob", Device: "phone", Token: strings.Repeat("x", token+1)}.Frame().Append(nil)
+	}
+	return append(all, bytes.Repeat([]byte{1, 4}, (total-len(all))/2)...)
 }
 
 func TestWhatEndsASession(t *testing.T) {
