@@ -113,7 +113,7 @@ func (sh *Shard) authenticated(s *session.Session, a *auth.Answer) {
 		return
 	}
 	if err := sh.users.SetIDs(s, []byte(user), []byte(l.device)); err != nil {
-		sh.core.log.Error("a log-in was refused", "err", err)
+		sh.core.complain("log-ins are refused", err)
 		sh.refuseConn(s, protocol.CodeMemory)
 		return
 	}

@@ -90,7 +90,7 @@ func (sh *Shard) Open(conn Conn) *session.Session {
 	if err != nil {
 		sh.core.connections.Add(-1)
 		sh.core.meter.closed(protocol.CodeMemory)
-		sh.core.log.Error("a connection was refused", "err", err)
+		sh.core.complain("connections are refused", err)
 		return nil
 	}
 	sh.conns.set(s, conn)
