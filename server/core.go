@@ -59,8 +59,8 @@ type Core struct {
 	order       atomic.Uint64 // Connects so far: who came later
 	connections atomic.Int64
 	bodyBytes   atomic.Int64 // of CoreOptions.MaxBodyBytes
-	complained  atomic.Int64 // node clock at the last complaint
-	stopping    atomic.Bool  // CloseSessions was called
+	complained  complained
+	stopping    atomic.Bool // CloseSessions was called
 	displaced   displaced
 	ticks       chan struct{} // closed to end the ticker
 	stopTicks   sync.Once

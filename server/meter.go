@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,7 @@ type meter struct {
 
 	panics, overflowed, duplicates        *metrics.Counter
 	readsFailed, readsEmpty, readsRefused *metrics.Counter
-	leaked, lagging                       *metrics.Counter
+	leaked, lagging, lateTicks            *metrics.Counter
 	paths                                 [liveness.PathClosed + 1]*metrics.Counter // transitions into
 
 	lag, unacked                        *metrics.PrometheusHistogram
@@ -39,6 +40,7 @@ func newMeter(set *metrics.Set) *meter {
 		duplicates:        set.NewCounter("lifeline_client_duplicates_total"),
 		leaked:            set.NewCounter("lifeline_leaked_sessions_total"),
 		lagging:           set.NewCounter("lifeline_lagging_total"),
+		lateTicks:         set.NewCounter("lifeline_late_ticks_total"),
 		readsFailed:       set.NewCounter(`lifeline_reads_total{outcome="failed"}`),
 		readsEmpty:        set.NewCounter(`lifeline_reads_total{outcome="empty"}`),
 		readsRefused:      set.NewCounter(`lifeline_reads_total{outcome="refused"}`),
@@ -117,12 +119,29 @@ func (c *Core) Sessions() (n int) {
 // complainEvery is how often one kind of trouble is worth a line.
 const complainEvery = 10 * time.Second
 
-// complain logs trouble that may come in floods, at most once in complainEvery.
-func (c *Core) complain(what string, err error) {
-	now := c.now()
-	last := c.complained.Load()
-	if last != 0 && now-last < int64(complainEvery) || !c.complained.CompareAndSwap(last, max(now, 1)) {
-		return
+// complained remembers when there was a line for each kind of trouble, of which there are a handful.
+type complained struct {
+	mu sync.Mutex
+	at map[string]int64 // node clock. Guarded by mu.
+}
+
+// due reports whether there is to be a line now.
+func (c *complained) due(what string, now int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last, ok := c.at[what]; ok && now-last < int64(complainEvery) {
+		return false
 	}
-	c.log.Warn(what, "err", err)
+	if c.at == nil {
+		c.at = make(map[string]int64)
+	}
+	c.at[what] = now
+	return true
+}
+
+// complain logs trouble that may come in floods, each kind at most once in complainEvery.
+func (c *Core) complain(what string, err error) {
+	if c.complained.due(what, c.now()) {
+		c.log.Warn(what, "err", err)
+	}
 }
