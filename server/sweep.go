@@ -53,6 +53,9 @@ func (w *sweep) wait(id session.ConnID, n int) {
 // tick moves the loop's clock and takes one step of the sweep.
 func (sh *Shard) tick() {
 	now := sh.clock.Tick(time.Duration(sh.core.now()))
+	if sh.clock.Late() {
+		sh.core.meter.lateTicks.Inc()
+	}
 	if len(sh.dirty) > 0 && now.Sub(sh.flushed) >= cursorEvery {
 		sh.flushed = now
 		sh.flushCursors()

@@ -93,6 +93,9 @@ func TestAStoppedServerClosesNobody(t *testing.T) {
 	}
 	before := pings()
 	eventually(t, "heartbeats go on", func() bool { return pings() >= before+float64(count/2) })
+	if late := s.metric("lifeline_late_ticks_total"); late < float64(stalls) {
+		t.Errorf("the loops noticed %v standstills of %d", late, stalls)
+	}
 	t.Logf("%d connections, %d standstills of %v", count, stalls, stallFor)
 	for name, want := range map[string]float64{
 		"lifeline_sessions": float64(count), "lifeline_closes_total": 0, `lifeline_paths_total{state="suspect"}`: 0,

@@ -56,6 +56,9 @@ func (c *Clock) Tick(wall time.Duration) Time {
 	return c.Now()
 }
 
+// Late says whether the last tick was late.
+func (c *Clock) Late() bool { return c.until == c.elapsed+grace }
+
 // Now is the time of the last tick.
 func (c *Clock) Now() Time { return Time(c.elapsed / unit) }
 

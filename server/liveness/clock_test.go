@@ -84,8 +84,11 @@ func TestClockIsCapped(t *testing.T) {
 		if c.elapsed != tt.adds {
 			t.Errorf("gap %v added %v, want %v", tt.gap, c.elapsed, tt.adds)
 		}
-		if c.Grace() != tt.grace {
-			t.Errorf("gap %v: grace %v, want %v", tt.gap, c.Grace(), tt.grace)
+		if c.Grace() != tt.grace || c.Late() != tt.grace {
+			t.Errorf("gap %v: grace %v, late %v, want %v", tt.gap, c.Grace(), c.Late(), tt.grace)
+		}
+		if c.Tick(sec + tt.gap + TickInterval); c.Late() {
+			t.Errorf("gap %v: the tick after it is late, too", tt.gap)
 		}
 	}
 }

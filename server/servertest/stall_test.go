@@ -53,6 +53,9 @@ func TestAStallHarmsNobody(t *testing.T) {
 						t.Errorf("only %d sessions came to be %v: little was proven", got, p)
 					}
 				}
+				if got, want := n.Counter("lifeline_late_ticks_total"), tt.seconds*stallLoops/7; got < want {
+					t.Errorf("loops noticed %d standstills, want %d", got, want)
+				}
 				if spoken < stallSessions {
 					t.Errorf("only %d sessions spoke in the last moment: little was proven", spoken)
 				}
