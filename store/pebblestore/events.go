@@ -46,7 +46,10 @@ type counters struct {
 	slowWrites       atomic.Int64
 	corruptions      atomic.Int64
 	stalledSince     atomic.Int64 // Unix nanoseconds; 0 = not stalled
+	stuck            chan error   // the first background error, for who opens the database
 }
+
+func newCounters() *counters { return &counters{stuck: make(chan error, 1)} }
 
 // events logs what is worth waking for, each kind at most once a minute, and counts all of it.
 func (c *counters) events(log *slog.Logger, limit *limiter, fatal func(error)) *pebble.EventListener {
@@ -58,6 +61,10 @@ func (c *counters) events(log *slog.Logger, limit *limiter, fatal func(error)) *
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
 			c.backgroundErrors.Add(1)
+			select {
+			case c.stuck <- err:
+			default:
+			}
 			warn("background", "the database cannot flush or compact and tries again; when it has to wait for that, sends wait too", "error", err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {

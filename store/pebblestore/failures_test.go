@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -205,6 +206,55 @@ func TestFailingTablesAreSurvived(t *testing.T) {
 	}
 	if _, err := (Tool{Dir: options.Dir, FS: disk}).Verify(func(fault string) { t.Error(fault) }); err != nil {
 		t.Error(err)
+	}
+}
+
+// Pebble replays its log into tables when it opens, and tries for ever when it cannot write them. A server that starts
+// on a full disk says so and ends; it opens when there is space.
+func TestOpeningOnAFullDisk(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	s, err := Open(testOptions(t, disk))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const sends = 100 // in the log alone
+	for n := range sends {
+		storetest.Call(s, directSend(n))
+	}
+	for name, open := range map[string]func(o Options) error{
+		"server":    func(o Options) error { _, err := Open(o); return err },
+		"new-epoch": func(o Options) error { return Tool{Dir: o.Dir, FS: o.FS, Log: o.Log}.NewEpoch() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables := &failing{suffix: ".sst", cause: syscall.ENOSPC}
+			tables.on.Store(true)
+			options := testOptions(t, errorfs.Wrap(disk.CrashClone(vfs.CrashCloneCfg{}), tables))
+			result := make(chan error, 1)
+			go func() { result <- open(options) }()
+			select {
+			case err := <-result:
+				if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make space") {
+					t.Error(err)
+				}
+			case <-time.After(crashDeadline):
+				t.Fatal("it still tries")
+			}
+			tables.on.Store(false)
+			var again *Store // as soon as the attempt that was given up has let go of the directory
+			poll(t, "the store", func() bool { again, err = Open(options); return err == nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if start, err := again.Start("bob", "phone"); err != nil || start.Head != sends {
+				t.Errorf("%+v, %v", start, err)
+			}
+			if err := again.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -25,7 +25,7 @@ type Store struct {
 	disk     *disk
 	db       *pebble.DB
 	slow     io.Closer // stops the watch over slow writes
-	counters counters
+	counters *counters
 	sample   sample
 
 	stop    chan struct{}
@@ -44,7 +44,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, stop: make(chan struct{})}
+	s := &Store{dir: dir, counters: newCounters(), stop: make(chan struct{})}
 	if err = dir.refuseHalf(); err == nil {
 		err = s.open(o)
 	}
@@ -73,7 +73,7 @@ func (s *Store) open(o Options) error {
 	log := &logger{fatal, o.Log, limit}
 	p := o.pebbleOptions(cache, log, events)
 	p.FS, p.Lock = fs, s.dir.lock
-	db, err := openPebble(o.Dir, p)
+	db, err := openPebble(o.Dir, p, s.counters.stuck)
 	if err != nil {
 		return errors.Join(err, slow.Close())
 	}
@@ -94,8 +94,34 @@ func (s *Store) open(o Options) error {
 	return nil
 }
 
-// openPebble returns what Pebble cannot go on after as an error: until the store is open there is nothing to end.
-func openPebble(dir string, p *pebble.Options) (db *pebble.DB, err error) {
+// openPebble opens the database, or gives up when it cannot write a table: replaying its log, Pebble tries that for ever.
+func openPebble(dir string, p *pebble.Options, stuck <-chan error) (*pebble.DB, error) {
+	type result struct {
+		db  *pebble.DB
+		err error
+	}
+	done, gone := make(chan result), make(chan struct{})
+	go func() {
+		db, err := replay(dir, p)
+		select {
+		case done <- result{db, err}:
+		case <-gone:
+			if err == nil {
+				db.Close() // what kept it has ended, too late
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.db, r.err
+	case err := <-stuck:
+		close(gone)
+		return nil, fmt.Errorf("its log cannot be replayed; if the disk is full, make space: %w", err)
+	}
+}
+
+// replay returns what Pebble cannot go on after as an error: until the store is open there is nothing to end.
+func replay(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:

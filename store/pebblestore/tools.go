@@ -172,11 +172,11 @@ func (t Tool) with(readOnly bool, do func(*directory, *engine) error) (err error
 	o := Options{Dir: t.Dir, FS: t.FS, Log: t.Log}.withDefaults()
 	limit := newLimiter()
 	log := &logger{func(error) {}, t.Log, limit}
-	var counted counters
+	counted := newCounters()
 	p := o.pebbleOptions(nil, log, counted.events(t.Log, limit, func(err error) { log.Errorf("%v", err) }))
 	p.FS, p.Lock, p.ReadOnly, p.ErrorIfNotExists = t.FS, d.lock, readOnly, true
 	p.CacheSize = 64 << 20
-	db, err := openPebble(t.Dir, p)
+	db, err := openPebble(t.Dir, p, counted.stuck)
 	if err != nil {
 		return fmt.Errorf("open the store in %s: %w", t.Dir, err)
 	}
