@@ -66,9 +66,67 @@ func TestPassWaitsForItsWrites(t *testing.T) {
 	if r.reconcileStep(ctx, now); r.breaker.Trusted() {
 		t.Error("a session waits, and the lease says that there is none")
 	}
+	now = now.Add(gather)
 	r.flush(ctx, now)
 	if r.reconcileStep(ctx, now); !r.breaker.Trusted() {
 		t.Errorf("everything is written, and the table is %v", r.breaker.State)
+	}
+}
+
+// Nor does it wait for what was cancelled.
+func TestPassDoesNotWaitForNothing(t *testing.T) {
+	r, _ := newTestRegistrar(t)
+	ctx, now := context.Background(), time.Now()
+	r.queue(work{op: opRegister, session: Session{ConnID: 1}})
+	r.rec.mark, r.rec.ended = r.pending.end(), true
+	r.queue(work{op: opRemove, session: Session{ConnID: 1}})
+	r.flush(ctx, now)
+	if r.reconcileStep(ctx, now); !r.breaker.Trusted() {
+		t.Errorf("nothing waits, and the table is %v", r.breaker.State)
+	}
+}
+
+// counted counts the batches of a table.
+type counted struct {
+	Table
+	batches int
+}
+
+func (c *counted) Register(ctx context.Context, batch []Session) ([]Outcome, error) {
+	c.batches++
+	return c.Table.Register(ctx, batch)
+}
+
+// What comes soon after a batch is gathered for the next one; the first of them and a full one do not wait.
+func TestRecordsAreGathered(t *testing.T) {
+	r, _ := trusting(t)
+	c := &counted{Table: r.table}
+	r.table = c
+	conn, now := uint64(0), time.Now()
+	for _, tt := range []struct {
+		what     string
+		sessions int
+		after    time.Duration
+		batches  int
+		left     int
+	}{
+		{"the first", 1, 0, 1, 0},
+		{"some more", 10, gather / 2, 0, 10},
+		{"when they have waited", 10, gather / 2, 1, 0},
+		{"a full batch and a half", MaxBatch + MaxBatch/2, gather / 2, 1, MaxBatch / 2},
+		{"the half", 0, gather, 1, 0},
+		{"one after a while", 1, time.Second, 1, 0},
+	} {
+		for range tt.sessions {
+			conn++
+			r.queue(work{op: opRegister, session: Session{User: "u", Device: "d", ConnID: conn, Order: conn}})
+		}
+		now, c.batches = now.Add(tt.after), 0
+		for r.flush(context.Background(), now) {
+		}
+		if c.batches != tt.batches || len(r.pending.conns) != tt.left {
+			t.Errorf("%s: %d batches, and %d wait", tt.what, c.batches, len(r.pending.conns))
+		}
 	}
 }
 

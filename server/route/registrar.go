@@ -82,6 +82,7 @@ type Registrar struct {
 	probes      int
 	advised     bool
 	fatal       error
+	flushAt     time.Time // no batch that is not full before it
 	renewAt     time.Time
 	pollAt      time.Time
 	reconcileAt time.Time
@@ -264,9 +265,9 @@ func (r *Registrar) probeAt() time.Time {
 	return r.breaker.Probe
 }
 
-// wait sleeps until something is due or has come.
+// wait sleeps until something is due or has come. While a batch is gathered, what comes is not worth waking for.
 func (r *Registrar) wait(ctx context.Context) {
-	until := r.probeAt()
+	until, wake := r.probeAt(), r.inbox.wake
 	if r.ready() {
 		until = r.pollAt
 		for _, at := range []time.Time{r.renewAt, r.rec.due(r), r.scanDue()} {
@@ -274,12 +275,15 @@ func (r *Registrar) wait(ctx context.Context) {
 				until = at
 			}
 		}
+		if len(r.pending.conns) > 0 {
+			until, wake = r.flushAt, nil
+		}
 	}
 	timer := time.NewTimer(until.Sub(r.now()))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-	case <-r.inbox.wake:
+	case <-wake:
 	case <-ctx.Done():
 	}
 }

@@ -31,8 +31,8 @@ func (t *Table) Renew(ctx context.Context, lease route.Lease, ttl time.Duration)
 			generations.WriteString(hex16(g))
 		}
 	}
-	got, err := t.write(ctx, 1, func(int) int { return leasePlace }, func(_ int, _ time.Time, sent int64) *call {
-		return &call{script: scriptRenew, key: nodePrefix + self.Node, args: []any{hex16(self.Incarnation), self.Directory,
+	got, err := t.write(ctx, 1, func(int) int { return leasePlace }, func(_ []int, _ time.Time, sent int64) *call {
+		return &call{script: scriptRenew, keys: []string{nodePrefix + self.Node}, args: []any{hex16(self.Incarnation), self.Directory,
 			ttl.Milliseconds(), sent, t.patience(),
 			"epoch", lease.Epoch, "addresses", strings.Join(lease.Addresses, " "), "budget", lease.Budget,
 			"state", int(lease.State), "ttl", self.TTL.Milliseconds(), "generations", generations.String()}}
@@ -51,7 +51,7 @@ func (t *Table) Renew(ctx context.Context, lease route.Lease, ttl time.Duration)
 
 // Release implements [route.Table].
 func (t *Table) Release(ctx context.Context) error {
-	c := &call{script: scriptRelease, key: nodePrefix + t.opts.Self.Node, args: []any{hex16(t.opts.Self.Incarnation)}}
+	c := &call{script: scriptRelease, keys: []string{nodePrefix + t.opts.Self.Node}, args: []any{hex16(t.opts.Self.Incarnation)}}
 	if err := t.run(ctx, t.writer, []*call{c}); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (t *Table) Leases(ctx context.Context) (route.Leases, error) {
 	list := nodesCall("", 0, "")
 	calls := []*call{list}
 	for _, node := range expected {
-		calls = append(calls, &call{script: scriptLease, key: nodePrefix + node})
+		calls = append(calls, &call{script: scriptLease, keys: []string{nodePrefix + node}})
 	}
 	if err := t.run(ctx, t.writer, calls); err != nil {
 		return route.Leases{}, err
@@ -84,7 +84,7 @@ func (t *Table) Leases(ctx context.Context) (route.Leases, error) {
 	var more []*call
 	for _, node := range leased {
 		if !asked[node] {
-			more = append(more, &call{script: scriptLease, key: nodePrefix + node})
+			more = append(more, &call{script: scriptLease, keys: []string{nodePrefix + node}})
 		}
 	}
 	if len(more) > 0 {
@@ -100,7 +100,7 @@ func (t *Table) Leases(ctx context.Context) (route.Leases, error) {
 }
 
 func nodesCall(node string, incarnation uint64, state string) *call {
-	return &call{script: scriptNodes, key: nodesKey, args: []any{node, hex16(incarnation), state, keepNodes.Milliseconds()}}
+	return &call{script: scriptNodes, keys: []string{nodesKey}, args: []any{node, hex16(incarnation), state, keepNodes.Milliseconds()}}
 }
 
 // nodes notes this node in the list.
@@ -157,9 +157,9 @@ func readLeases(calls []*call) ([]route.Lease, error) {
 		}
 		lease, err := parseLease(pairs)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.key, err)
+			return nil, fmt.Errorf("%s: %w", c.keys[0], err)
 		}
-		lease.Node, lease.Left = strings.TrimPrefix(c.key, nodePrefix), time.Duration(left)*time.Millisecond
+		lease.Node, lease.Left = strings.TrimPrefix(c.keys[0], nodePrefix), time.Duration(left)*time.Millisecond
 		live = append(live, lease)
 	}
 	return live, nil

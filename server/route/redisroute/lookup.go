@@ -60,12 +60,12 @@ func split(users []string) []part {
 	for _, user := range users {
 		b := route.Bucket(user)
 		if at[b] == 0 {
-			parts = append(parts, part{bucket: b, generation: &call{script: scriptGeneration, key: generationKey(b)}})
+			parts = append(parts, part{bucket: b, generation: &call{script: scriptGeneration, keys: []string{generationKey(b)}}})
 			at[b] = len(parts)
 		}
 		p := &parts[at[b]-1]
 		p.users = append(p.users, user)
-		p.hashes = append(p.hashes, &call{key: routeKey(user)})
+		p.hashes = append(p.hashes, &call{keys: []string{routeKey(user)}})
 	}
 	return parts
 }

@@ -1,7 +1,6 @@
 package redisroute
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +33,33 @@ func userOf(key string) string {
 }
 
 // hex16 writes 16 digits, so that scripts compare numbers that a double cannot hold.
-func hex16(n uint64) string { return fmt.Sprintf("%016x", n) }
+func hex16(n uint64) string { return string(appendHex16(nil, n)) }
+
+func appendHex16(b []byte, n uint64) []byte {
+	for shift := 60; shift >= 0; shift -= 4 {
+		b = append(b, "0123456789abcdef"[n>>shift&15])
+	}
+	return b
+}
+
+// recordName is how the record of a connection begins.
+func recordName(k *route.Key) string { return string(appendName(nil, k.ConnID, k.Node, k.Incarnation)) }
+
+func appendName(b []byte, conn uint64, node string, incarnation uint64) []byte {
+	b = append(appendHex16(b, conn), '|')
+	b = append(append(b, node...), '|')
+	return append(appendHex16(b, incarnation), '|')
+}
+
+// recordHead is everything of a session's record but its times.
+func recordHead(self *route.Self, s *route.Session) string {
+	b := appendName(make([]byte, 0, 160), s.ConnID, self.Node, self.Incarnation)
+	for _, n := range []uint64{s.Instance, s.Attempt, s.Order} {
+		b = append(appendHex16(b, n), '|')
+	}
+	b = append(append(b, bit(s.Suspect)...), '|')
+	return string(strconv.AppendUint(b, uint64(s.Platform), 10))
+}
 
 func parseHex16(s string) (uint64, error) { return strconv.ParseUint(s, 16, 64) }
 

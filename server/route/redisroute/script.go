@@ -49,10 +49,10 @@ func source(name string) string {
 	return string(text)
 }
 
-// call is one script to run, or one hash to read, and its answer.
+// call is one script to run, with keys of one server, or one hash to read, and its answer.
 type call struct {
 	script *script // nil = read the hash
-	key    string
+	keys   []string
 	args   []any
 
 	reply []any
@@ -61,15 +61,14 @@ type call struct {
 
 func (c *call) String() string {
 	if c.script == nil {
-		return "read " + c.key
+		return "read " + c.keys[0]
 	}
 	return c.script.name
 }
 
 // run sends calls in one pipeline, which is one round trip to each server concerned; those of one key's server are run in
-// order. A server that does not know a
-// script, because it is new or was emptied, is taught all of them, and what it refused is sent again. It returns the
-// first error.
+// order. A server that does not know a script, because it is new or was emptied, is taught all of them, and what it refused
+// is sent again. It returns the first error.
 func (t *Table) run(ctx context.Context, client redis.UniversalClient, calls []*call) error {
 	if len(calls) == 0 {
 		return ctx.Err()
@@ -97,9 +96,9 @@ func send(ctx context.Context, client redis.UniversalClient, calls []*call) (unk
 	commands := make([]*redis.Cmd, len(calls))
 	for i, c := range calls {
 		if c.script == nil {
-			commands[i] = pipe.Do(ctx, "hgetall", c.key)
+			commands[i] = pipe.Do(ctx, "hgetall", c.keys[0])
 		} else {
-			commands[i] = pipe.EvalSha(ctx, c.script.sha, []string{c.key}, c.args...)
+			commands[i] = pipe.EvalSha(ctx, c.script.sha, c.keys, c.args...)
 		}
 	}
 	_, _ = pipe.Exec(ctx) // each command has its error

@@ -21,6 +21,7 @@ type Table struct {
 	writer redis.UniversalClient // one batch at a time, and what the lease depends on
 	reader redis.UniversalClient // look-ups and notices
 
+	alone  bool // all buckets are on one server
 	clocks clocks
 	made   atomic.Uint64 // connections of the writer
 	closed sync.Once
@@ -43,7 +44,7 @@ func New(o Options) (*Table, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	t := &Table{opts: o}
+	t := &Table{opts: o, alone: o.Master != "" || !o.Cluster && len(o.Addrs) == 1}
 	t.writer = o.client(writerPool, &t.made)
 	t.reader = o.client(readerPool, new(atomic.Uint64))
 	return t, nil
@@ -63,12 +64,23 @@ var errBatch = fmt.Errorf("a batch has more than %d elements", route.MaxBatch)
 // errLate says that commands arrived after their time, twice.
 var errLate = errors.New("the command was too late for the server's clock")
 
-// late is the outcome by which a script refuses a command that its sender may have given up.
+// late is the outcome of what a script refuses because its sender may have given it up.
 const late = 0
 
-// write runs one script for each of n elements and returns their outcomes; where an error befell, late. Commands that
-// were too late by an estimate of the server's clock that has become wrong are sent again.
-func (t *Table) write(ctx context.Context, n int, place func(i int) int, build func(i int, now time.Time, sent int64) *call) ([]int64, error) {
+// maxKeys bounds the keys of one script, and so the time for which a server does nothing else.
+const maxKeys = 32
+
+// place is where a bucket's records are: what is in one place may be written by one script, and has one clock.
+func (t *Table) place(bucket int) int {
+	if t.alone {
+		return 0
+	}
+	return bucket
+}
+
+// write runs a script for n elements, one call for some of each place, and returns their outcomes; where an error befell,
+// late. Elements that were too late by an estimate of the server's clock that has become wrong are sent again.
+func (t *Table) write(ctx context.Context, n int, place func(i int) int, build func(part []int, now time.Time, sent int64) *call) ([]int64, error) {
 	outcomes := make([]int64, n)
 	if n > route.MaxBatch {
 		return outcomes, errBatch
@@ -79,44 +91,65 @@ func (t *Table) write(ctx context.Context, n int, place func(i int) int, build f
 	}
 	for range 2 {
 		now := t.opts.Now()
-		calls := make([]*call, len(left))
-		for j, i := range left {
-			calls[j] = build(i, now, t.clocks.estimate(place(i), now))
+		parts := partsOf(left, place)
+		calls := make([]*call, len(parts))
+		for j, part := range parts {
+			calls[j] = build(part, now, t.clocks.estimate(place(part[0]), now))
 		}
 		err := t.run(ctx, t.writer, calls)
-		var again []int
-		for j, i := range left {
+		left = nil
+		for j, part := range parts {
 			if calls[j].err != nil {
 				continue
 			}
-			outcome, told, bad := outcomeOf(calls[j])
-			switch {
-			case bad != nil:
+			told, got, bad := calls[j].outcomes(len(part))
+			if bad != nil {
 				err = errors.Join(err, bad)
-			case outcome == late:
-				again = append(again, i)
+				continue
 			}
-			outcomes[i] = outcome
-			t.clocks.read(place(i), told, t.opts.Now())
+			t.clocks.read(place(part[0]), told, t.opts.Now())
+			if len(got) == 0 {
+				left = append(left, part...)
+			}
+			for k, outcome := range got {
+				outcomes[part[k]] = outcome
+			}
 		}
-		if err != nil || len(again) == 0 {
+		if err != nil || len(left) == 0 {
 			return outcomes, err
 		}
-		left = again
 	}
 	return outcomes, errLate
 }
 
-// outcomeOf reads the reply of a script that writes: an outcome and the server's time.
-func outcomeOf(c *call) (outcome, told int64, err error) {
-	if len(c.reply) == 2 {
-		o, ok := c.reply[0].(int64)
-		t, too := c.reply[1].(int64)
-		if ok && too {
-			return o, t, nil
+// partsOf puts elements together that one call may write, in their order.
+func partsOf(elements []int, place func(i int) int) (parts [][]int) {
+	var at [leasePlace + 1]int // the part of a place that has room, + 1
+	for _, i := range elements {
+		p := place(i)
+		if at[p] == 0 || len(parts[at[p]-1]) == maxKeys {
+			parts = append(parts, nil)
+			at[p] = len(parts)
 		}
+		parts[at[p]-1] = append(parts[at[p]-1], i)
 	}
-	return 0, 0, c.garbled()
+	return parts
+}
+
+// outcomes reads the reply of a script that writes: the server's time and n outcomes, or none when it was late.
+func (c *call) outcomes(n int) (told int64, outcomes []int64, err error) {
+	var numbers []int64
+	for _, v := range c.reply {
+		number, ok := v.(int64)
+		if !ok {
+			return 0, nil, c.garbled()
+		}
+		numbers = append(numbers, number)
+	}
+	if len(numbers) != 1 && len(numbers) != 1+n {
+		return 0, nil, c.garbled()
+	}
+	return numbers[0], numbers[1:], nil
 }
 
 func (c *call) garbled() error {
@@ -128,13 +161,15 @@ func (t *Table) patience() int64 { return t.opts.Timeout.Milliseconds() }
 // Register implements [route.Table].
 func (t *Table) Register(ctx context.Context, batch []route.Session) ([]route.Outcome, error) {
 	self := &t.opts.Self
-	got, err := t.write(ctx, len(batch), func(i int) int { return route.Bucket(batch[i].User) },
-		func(i int, now time.Time, sent int64) *call {
-			s := &batch[i]
-			return &call{script: scriptRegister, key: routeKey(s.User), args: []any{s.Device, hex16(s.ConnID), self.Node,
-				hex16(self.Incarnation), hex16(s.Instance), hex16(s.Attempt), hex16(s.Order), bit(s.Suspect), int(s.Platform),
-				now.Sub(s.Started).Milliseconds(), now.Sub(s.Seen).Milliseconds(), self.TTL.Milliseconds(),
-				sent, t.patience(), bit(self.ExclusivePlatform)}}
+	got, err := t.write(ctx, len(batch), func(i int) int { return t.place(route.Bucket(batch[i].User)) },
+		func(part []int, now time.Time, sent int64) *call {
+			c := &call{script: scriptRegister, args: []any{sent, t.patience(), self.TTL.Milliseconds(), bit(self.ExclusivePlatform)}}
+			for _, i := range part {
+				s := &batch[i]
+				c.keys = append(c.keys, routeKey(s.User))
+				c.args = append(c.args, s.Device, recordHead(self, s), now.Sub(s.Started).Milliseconds(), now.Sub(s.Seen).Milliseconds())
+			}
+			return c
 		})
 	outcomes := make([]route.Outcome, len(batch))
 	for i, o := range got {
@@ -145,11 +180,14 @@ func (t *Table) Register(ctx context.Context, batch []route.Session) ([]route.Ou
 
 // Remove implements [route.Table].
 func (t *Table) Remove(ctx context.Context, batch []route.Key) ([]bool, error) {
-	got, err := t.write(ctx, len(batch), func(i int) int { return route.Bucket(batch[i].User) },
-		func(i int, _ time.Time, _ int64) *call {
-			k := &batch[i]
-			return &call{script: scriptRemove, key: routeKey(k.User),
-				args: []any{k.Device, hex16(k.ConnID), k.Node, hex16(k.Incarnation)}}
+	got, err := t.write(ctx, len(batch), func(i int) int { return t.place(route.Bucket(batch[i].User)) },
+		func(part []int, _ time.Time, _ int64) *call {
+			c := &call{script: scriptRemove}
+			for _, i := range part {
+				c.keys = append(c.keys, routeKey(batch[i].User))
+				c.args = append(c.args, batch[i].Device, recordName(&batch[i]))
+			}
+			return c
 		})
 	removed := make([]bool, len(batch))
 	for i, o := range got {
@@ -161,12 +199,16 @@ func (t *Table) Remove(ctx context.Context, batch []route.Key) ([]bool, error) {
 // Refresh implements [route.Table].
 func (t *Table) Refresh(ctx context.Context, batch []route.Session) ([]route.Freshness, error) {
 	self := &t.opts.Self
-	got, err := t.write(ctx, len(batch), func(i int) int { return route.Bucket(batch[i].User) },
-		func(i int, now time.Time, sent int64) *call {
-			s := &batch[i]
-			return &call{script: scriptRefresh, key: routeKey(s.User), args: []any{s.Device, hex16(s.ConnID), self.Node,
-				hex16(self.Incarnation), bit(s.Suspect), now.Sub(s.Seen).Milliseconds(), self.TTL.Milliseconds(),
-				sent, t.patience()}}
+	got, err := t.write(ctx, len(batch), func(i int) int { return t.place(route.Bucket(batch[i].User)) },
+		func(part []int, now time.Time, sent int64) *call {
+			c := &call{script: scriptRefresh, args: []any{sent, t.patience(), self.TTL.Milliseconds()}}
+			for _, i := range part {
+				s := &batch[i]
+				key := self.Key(s.User, s.Device, s.ConnID)
+				c.keys = append(c.keys, routeKey(s.User))
+				c.args = append(c.args, s.Device, recordName(&key), bit(s.Suspect), now.Sub(s.Seen).Milliseconds())
+			}
+			return c
 		})
 	found := make([]route.Freshness, len(batch))
 	for i, o := range got {
@@ -180,7 +222,7 @@ func (t *Table) Generations(ctx context.Context) (route.Generations, error) {
 	var g route.Generations
 	calls := make([]*call, route.Buckets)
 	for b := range calls {
-		calls[b] = &call{script: scriptGeneration, key: generationKey(b), args: []any{hex16(rand.Uint64() | 1)}}
+		calls[b] = &call{script: scriptGeneration, keys: []string{generationKey(b)}, args: []any{hex16(rand.Uint64() | 1)}}
 	}
 	if err := t.run(ctx, t.writer, calls); err != nil {
 		return g, err
@@ -191,7 +233,7 @@ func (t *Table) Generations(ctx context.Context) (route.Generations, error) {
 			return g, err
 		}
 		g[b] = n
-		t.clocks.read(b, told, t.opts.Now())
+		t.clocks.read(t.place(b), told, t.opts.Now())
 	}
 	return g, nil
 }

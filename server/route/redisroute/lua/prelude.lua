@@ -1,7 +1,7 @@
 -- Put in front of every script. A record is the value of a hash field, the device:
 --   conn|node|incarnation|instance|attempt|order|suspect|platform|since|seen|expiry
 -- Connection, incarnation, instance, attempt and order are 16 hex digits, for a Lua number holds 53 bits only; times are
--- milliseconds of this server.
+-- milliseconds of this server. Its first three fields, with the bar behind them, are its name; the first eight its head.
 local function now()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
@@ -28,20 +28,15 @@ local function parse(value)
   return r
 end
 
-local function format(r)
-  return table.concat({r.conn, r.node, r.incarnation, r.instance, r.attempt, r.order, r.suspect, r.platform,
-    string.format('%.0f', r.since), string.format('%.0f', r.seen), string.format('%.0f', r.expiry)}, '|')
-end
-
--- Whether it is the record of that very connection.
-local function is(r, conn, node, incarnation)
-  return r.conn == conn and r.node == node and r.incarnation == incarnation
+-- Whether a value is the record of that very connection.
+local function is(value, name)
+  return string.sub(value, 1, #name) == name
 end
 
 -- Writes a field; the key lives as long as its longest field.
-local function put(key, device, r, t)
-  redis.call('HSET', key, device, format(r))
-  local left = math.max(r.expiry - t, 1)
+local function put(key, device, head, since, seen, expiry, t)
+  redis.call('HSET', key, device, string.format('%s|%.0f|%.0f|%.0f', head, since, seen, expiry))
+  local left = math.max(expiry - t, 1)
   if redis.call('PTTL', key) < left then
     redis.call('PEXPIRE', key, string.format('%.0f', left))
   end

@@ -1,12 +1,16 @@
--- Removes a record if it is that very connection's.
--- KEYS: ll:route:{b}:<user>
--- ARGV: device, conn, node, incarnation
--- Returns {1 removed or 2 not there, time}
-local t = now()
-local value = redis.call('HGET', KEYS[1], ARGV[1])
-local r = value and parse(value)
-if r and is(r, ARGV[2], ARGV[3], ARGV[4]) then
-  redis.call('HDEL', KEYS[1], ARGV[1])
-  return {1, t}
+-- Removes each record if it is that very connection's.
+-- KEYS: ll:route:{b}:<user>, all on this server
+-- ARGV: for each key device, name
+-- Returns {time, outcome, …}: 1 removed, 2 not there
+local outcomes = {now()}
+for i, key in ipairs(KEYS) do
+  local device, name = ARGV[2 * i - 1], ARGV[2 * i]
+  local value = redis.call('HGET', key, device)
+  if value and is(value, name) then
+    redis.call('HDEL', key, device)
+    outcomes[i + 1] = 1
+  else
+    outcomes[i + 1] = 2
+  end
 end
-return {2, t}
+return outcomes
