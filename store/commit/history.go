@@ -13,13 +13,15 @@ func (s *Store) History(r store.HistoryRead) (store.HistoryPage, error) {
 	if !store.ValidID(r.User) || !store.ValidConversation(r.Conversation) {
 		return store.HistoryPage{Refusal: store.InvalidID}, nil
 	}
-	for trimmed := uint64(forever); ; {
+	for trimmed, head := uint64(forever), uint64(forever); ; {
 		h := history{store: s, partition: partitionOf(r.Conversation), name: r.Conversation, room: r.MaxBytes}
 		err := h.read(&r)
-		if !errors.Is(err, errHole) || h.trimmed == trimmed {
+		hole := errors.Is(err, errHole) && h.trimmed != trimmed
+		later := err == nil && h.page.FirstVisible > h.page.Head+1 && h.page.Head != head
+		if !hole && !later {
 			return h.page, err
 		}
-		trimmed = h.trimmed // if it moves, a trim came between two reads
+		trimmed, head = h.trimmed, h.page.Head // if they move, a trim or a joining came between two reads
 	}
 }
 
