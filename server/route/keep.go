@@ -133,7 +133,8 @@ func (r *Registrar) probe(ctx context.Context) {
 
 // knock takes the lease and reads those of the others, in this order: of two nodes that start at once, one sees the other.
 func (r *Registrar) knock(ctx context.Context) (ok bool) {
-	if r.probes++; r.probes == 1 {
+	if !r.knocked {
+		r.knocked = true
 		defer close(r.asked)
 	}
 	if _, ok = r.take(ctx); ok {

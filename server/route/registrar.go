@@ -79,8 +79,8 @@ type Registrar struct {
 	carried     Generations // in the lease; none unless the table is trusted
 	connections uint64
 	leased      bool // the lease was ours at some time
-	probes      int
-	advised     bool
+	knocked     bool // the table was asked for the leases
+	advised     bool // what an operator should change was said
 	fatal       error
 	flushAt     time.Time // no batch that is not full before it
 	renewAt     time.Time
