@@ -172,8 +172,9 @@ func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool)
 	return acted
 }
 
-// isStuck reports whether bytes have waited in user space for stuckFor and the socket has taken none. How many wait says
-// nothing: for a slow reader that reads, the pump fills up what it has taken.
+// isStuck reports whether bytes have waited in user space for stuckFor and the socket has taken none; in background for the
+// hold of a silent session, for phones sleep. How many wait says nothing: for a slow reader that reads, the pump fills up
+// what it has taken.
 func (sh *Shard) isStuck(s *session.Session, now liveness.Time) bool {
 	n := sh.conns.of(s).OutboundBuffered()
 	if n == 0 {
@@ -187,7 +188,11 @@ func (sh *Shard) isStuck(s *session.Session, now liveness.Time) bool {
 		sh.sweep.stuck[s.ID] = stuck{n, now}
 		return false
 	}
-	return now.Sub(was.since) > stuckFor
+	most := stuckFor
+	if background(s) {
+		most = max(most, sh.core.opts.Heartbeat.Hold.For(true, seconds(s.Interval)))
+	}
+	return now.Sub(was.since) > most
 }
 
 // dropStuck forgets the connections that are gone or have nothing outbound.

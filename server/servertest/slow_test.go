@@ -71,6 +71,38 @@ func TestASocketThatTakesALargeFrameSlowlyStays(t *testing.T) {
 	})
 }
 
+// TestAPhoneThatSleepsIsNotStuckSoSoon: in background a phone sleeps through more than half a minute with bytes waiting for
+// it. It is kept as long as a silent one.
+func TestAPhoneThatSleepsIsNotStuckSoSoon(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		bob, _ := n.Login(0, Login{User: "bob", Device: "phone", Activity: protocol.Background})
+		bob.Ack(0)
+		bob.Stall()
+		for i := range 4 {
+			alice.Message("bob", fmt.Sprint(i), strings.Repeat("p", 20<<10))
+		}
+		stuck := func() int { return n.Counter(`lifeline_closes_total{reason="slow_consumer"}`) }
+		for range 9 {
+			Idle(time.Minute)
+			bob.Send(&protocol.Ping{})
+		}
+		if stuck() != 0 {
+			t.Fatal("a sleeping phone was closed before its hold of ten minutes")
+		}
+		for range 2 {
+			Idle(time.Minute)
+			bob.Send(&protocol.Ping{})
+		}
+		if stuck() != 1 {
+			t.Fatal("its bytes wait for ever")
+		}
+		alice.Send(&protocol.Bye{})
+		nothingLeft(t, n)
+	})
+}
+
 // TestAFrameThatNeverEnds: a frame that comes a byte at a time holds memory that all connections share, so it has to end.
 func TestAFrameThatNeverEnds(t *testing.T) {
 	script(t, func(t *testing.T) {
