@@ -61,7 +61,7 @@ func readInput(around surroundings, args []string) ([]byte, error) {
 	if len(args) > 0 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w; frames come from a file or from standard input", err)
 		}
 		defer func() { _ = f.Close() }()
 		in = f

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"lifeline/protocol"
 	"lifeline/server/auth"
@@ -53,7 +54,13 @@ is the server's setting.`,
 	}
 	flags := cmd.Flags()
 	format.flag(flags)
-	flags.StringVar(&user, "sub", "", "user the token is for")
+	flags.StringVar(&user, "sub", "", "user the token is for; --as is the same")
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "as" { // what the other commands call a user
+			name = "sub"
+		}
+		return pflag.NormalizedName(name)
+	})
 	flags.StringVar(&device, "device", "", "only device the token is good for; needs --key")
 	flags.StringVar(&newKey, "new-key", "", "file to write a new private key to")
 	flags.StringVar(&algorithm, "algorithm", auth.EdDSA, "of the new key: EdDSA or HS256")

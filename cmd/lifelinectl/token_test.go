@@ -11,8 +11,10 @@ import (
 )
 
 func TestDevelopmentToken(t *testing.T) {
-	if code, stdout, _ := here(t, nil, "", "token", "--sub", "bob"); code != 0 || stdout != "dev:bob\n" {
-		t.Errorf("%d %q", code, stdout)
+	for _, flag := range []string{"--sub", "--as"} {
+		if code, stdout, _ := here(t, nil, "", "token", flag, "bob"); code != 0 || stdout != "dev:bob\n" {
+			t.Errorf("%s: %d %q", flag, code, stdout)
+		}
 	}
 	code, stdout, _ := here(t, nil, "", "token", "--sub", "bob", "-o", "json")
 	got := parseLines[printedToken](t, stdout)
