@@ -73,20 +73,16 @@ func NextPath(s PathState, e PathEvent, f PathFacts, now Time) (PathState, PathA
 		return PathState{}, PathRest
 	case e == PathWrote:
 		return s.wrote(), PathRest
+	case s.Path == PathActive:
+		return s.sweepActive(f, now)
 	case f.Grace:
 		return s, PathRest
-	}
-	switch s.Path {
-	case PathActive:
-		return s.sweepActive(f, now)
-	case PathProbing:
+	case s.Path == PathProbing:
 		return s.sweepProbing(f, now)
-	default:
-		if now.Sub(s.Since) >= s.hold(f) {
-			return PathState{Path: PathClosed}, PathClose
-		}
-		return s, PathRest
+	case now.Sub(s.Since) >= s.hold(f):
+		return PathState{Path: PathClosed}, PathClose
 	}
+	return s, PathRest
 }
 
 // wrote cancels a trial: its silence was broken from here. Once the Echo is out, the limit stays: the answer to it
@@ -98,9 +94,11 @@ func (s PathState) wrote() PathState {
 	return s
 }
 
+// sweepActive sends an Echo also when the loop was late: it judges nobody, and the client would blame its network if it
+// did not come.
 func (s PathState) sweepActive(f PathFacts, now Time) (PathState, PathAct) {
 	switch {
-	case now.Sub(f.LastIn) > s.limit(f):
+	case now.Sub(f.LastIn) > s.limit(f) && !f.Grace:
 		return PathState{Path: PathProbing, Since: now.wholeSecond()}, SendProbe
 	case s.Echo > 0 && !s.Echoed && now.Sub(f.LastIn) >= s.echo():
 		s.Echoed = true

@@ -56,7 +56,8 @@ func TestNextPath(t *testing.T) {
 
 		{"a trial raises the limit", asking, PathSwept, back, 359900 * ms, asking, PathRest},
 		{"the trial is over", asking, PathSwept, back, 360 * sec, asked, SendEcho},
-		{"the trial is over, but the loop was late", asking, PathSwept, late, 360 * sec, asking, PathRest},
+		{"the trial is over, and the loop was late", asking, PathSwept, late, 360 * sec, asked, SendEcho},
+		{"the Echo is sent once, and the loop was late", asked, PathSwept, late, 900 * sec, asked, PathRest},
 		{"a frame cancels it", asking, PathFrame, back, 10 * sec, active, PathRest},
 		{"a push cancels it", asking, PathWrote, back, 10 * sec, active, PathRest},
 		{"the Echo is sent once", asked, PathSwept, back, 365 * sec, asked, PathRest},

@@ -131,3 +131,25 @@ func TestOtherFramesForgivePings(t *testing.T) {
 		bob.ExpectClose(protocol.CodeTooManyPings)
 	})
 }
+
+// TestAnEchoIsNotLateForAStandstill: the phone would take it for its network's fault. Loops stand still here more often than
+// they run for two seconds.
+func TestAnEchoIsNotLateForAStandstill(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		bob, _ := n.Login(0, Login{User: "bob", Device: "phone", Activity: protocol.Background})
+		bob.Send(&protocol.Ping{EchoAfterS: 100})
+		Expect[*protocol.Pong](bob)
+		asked := time.Now()
+		Idle(95 * time.Second)
+		for len(bob.Pending()) == 0 {
+			if time.Since(asked) > 112*time.Second {
+				t.Fatal("no Echo twelve seconds after it was due")
+			}
+			resume := n.Pause(0)
+			Idle(400 * time.Millisecond)
+			resume()
+			Idle(600 * time.Millisecond)
+		}
+	})
+}

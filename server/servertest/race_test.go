@@ -3,4 +3,4 @@
 package servertest
 
 // stallSessions is smaller under the race detector, which makes log-ins slow.
-const stallSessions = 4000
+const stallSessions = 2000
