@@ -11,6 +11,7 @@ import (
 const (
 	ballastName = "BALLAST"
 	lookEvery   = time.Second
+	fullPause   = 100 * time.Millisecond
 )
 
 // disk watches the free space of a store's directory. Below the floor it says that sends must be refused; when a write
@@ -24,6 +25,7 @@ type disk struct {
 	ballast int64
 	log     *slog.Logger
 	limit   *limiter
+	pause   func(time.Duration)
 
 	low  atomic.Bool
 	free atomic.Uint64
@@ -75,12 +77,23 @@ func (d *disk) hold() {
 	d.held.Store(true)
 }
 
-// exhausted is called when a write found no space; the write is tried once more when it returns.
+// exhausted is called when a write found no space; the write is tried once more when it returns. When there is no ballast
+// to give up it takes its time: Pebble writes a table that failed again at once, and would keep a core busy until there
+// is space.
 func (d *disk) exhausted() {
 	d.low.Store(true)
-	err := d.fs.Remove(d.fs.PathJoin(d.dir, ballastName))
-	d.held.Store(false)
-	if d.limit.allow("exhausted") {
-		d.log.Error("the disk is full: the ballast file is given up", "dir", d.dir, "error", err)
+	ballast := d.fs.PathJoin(d.dir, ballastName)
+	_, err := d.fs.Stat(ballast)
+	if err == nil {
+		err = d.fs.Remove(ballast)
 	}
+	d.held.Store(false)
+	if err == nil {
+		d.log.Error("the disk is full: the ballast file is given up", "dir", d.dir)
+		return
+	}
+	if d.limit.allow("exhausted") {
+		d.log.Error("the disk is full, and there is no ballast file to give up: make space", "dir", d.dir, "error", err)
+	}
+	d.pause(fullPause)
 }

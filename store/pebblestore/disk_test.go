@@ -2,11 +2,13 @@ package pebblestore
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -105,18 +107,30 @@ func TestBallast(t *testing.T) {
 	if a := storetest.Call(s, directSend(0)); a.Refusal != store.None {
 		t.Errorf("the send that found the disk full: %v", a.Refusal)
 	}
+	fs.TestingSetDiskUsage(usage(0)) // the store looks by itself once a second
 	if _, err := fs.Stat("data/store/" + ballastName); err == nil {
 		t.Error("the ballast was kept")
 	}
 	if a := storetest.Call(s, directSend(1)); a.Refusal != store.StorageFull {
 		t.Errorf("the send after that: %v", a.Refusal)
 	}
+	var paused []time.Duration
+	s.disk.pause = func(d time.Duration) { paused = append(paused, d) }
+	s.disk.exhausted()
+	s.disk.exhausted()
+	if fmt.Sprint(paused) != "[100ms 100ms]" {
+		t.Errorf("without ballast it paused for %v", paused)
+	}
+	fs.TestingSetDiskUsage(usage(50 << 30))
 	s.disk.look()
 	if a := storetest.Call(s, directSend(1)); a.Refusal != store.None {
 		t.Errorf("with space again: %v", a.Refusal)
 	}
 	if _, err := fs.Stat("data/store/" + ballastName); err != nil {
 		t.Errorf("no new ballast: %v", err)
+	}
+	if s.disk.exhausted(); len(paused) != 2 {
+		t.Errorf("with ballast it paused as well: %v", paused)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -63,7 +63,10 @@ func (s *Store) open(o Options) error {
 	limit := newLimiter()
 	fatal := onceFatal(o.Commit.Fatal)
 	events := s.counters.events(o.Log, limit, fatal)
-	s.disk = &disk{fs: o.FS, dir: o.Dir, bytes: o.FloorBytes, percent: o.FloorPercent, ballast: o.BallastBytes, log: o.Log, limit: limit}
+	s.disk = &disk{
+		fs: o.FS, dir: o.Dir, bytes: o.FloorBytes, percent: o.FloorPercent, ballast: o.BallastBytes,
+		log: o.Log, limit: limit, pause: time.Sleep,
+	}
 
 	fs, slow := vfs.WithDiskHealthChecks(o.FS, slowDisk, nil, events.DiskSlow)
 	s.slow = slow
