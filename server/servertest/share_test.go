@@ -83,3 +83,30 @@ func TestOnePhoneAcrossTwoNodes(t *testing.T) {
 		}
 	})
 }
+
+// TestALongSessionStaysInTheTable: the sweep has a record rewritten whenever a third of its time has passed, so that it
+// never lapses under a session that lives, and reconcile finds nothing to repair.
+func TestALongSessionStaysInTheTable(t *testing.T) {
+	script(t, func(t *testing.T) {
+		_, a, b := twoNodes(t)
+		ann, _ := a.Login(0, Login{User: "ann", Device: "phone"})
+		bob, _ := b.Login(1, Login{User: "bob", Device: "phone"})
+		const minutes = 200
+		for minute := range minutes {
+			Idle(time.Minute)
+			for _, c := range []*Client{ann, bob} {
+				c.Send(&protocol.Ping{})
+				Expect[*protocol.Pong](c)
+			}
+			if got := ann.ask("bob")[0]; got.State != protocol.Online {
+				t.Fatalf("in minute %d bob is %v", minute, got.State)
+			}
+		}
+		if n := b.Gauge(`lifeline_route_writes_total{what="refreshed"}`); n < minutes/20-1 || n > minutes/20+1 {
+			t.Errorf("the record was rewritten %v times in %d minutes, want every 20", n, minutes)
+		}
+		if n := b.Gauge("lifeline_routes_repaired_total"); n != 0 {
+			t.Errorf("%v records were repaired", n)
+		}
+	})
+}
