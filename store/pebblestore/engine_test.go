@@ -183,3 +183,18 @@ func TestEngine(t *testing.T) {
 		t.Errorf("a scan after Close: %v", err)
 	}
 }
+
+// The format of the files is raised by a release that says so and by nothing else: there is no way back.
+func TestFormatIsPinned(t *testing.T) {
+	fs := vfs.NewMem()
+	s := open(t, fs, storetest.Options{})
+	made := s.db.FormatMajorVersion()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, fs, storetest.Options{})
+	defer s.Close()
+	if opened := s.db.FormatMajorVersion(); made != 21 || opened != 21 {
+		t.Errorf("made with format %d, opened with %d, want 21", made, opened)
+	}
+}
