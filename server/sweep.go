@@ -74,9 +74,10 @@ func (sh *Shard) tick() {
 		if sh.sweep.next == sh.sweep.sampleAt {
 			sh.sample(s, now)
 		}
-		blind := s.State == session.Active && (sh.sweep.next+sh.sweep.pass)%blindEvery == 0
+		// Of a quiet session nothing but Due is read, which is one line of the cache.
+		due := !now.Before(s.Due) || (sh.sweep.next+sh.sweep.pass)%blindEvery == 0 && s.State == session.Active
 		sh.sweep.next++
-		if s.State != session.Free && (blind || !now.Before(s.Due)) && sh.visit(s, now) {
+		if due && s.State != session.Free && sh.visit(s, now) {
 			actions++
 		}
 	}
