@@ -2,6 +2,8 @@ package redisroute
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,67 @@ func TestParseRecord(t *testing.T) {
 		if r, ok := parseRecord("alice", "phone", bad); ok {
 			t.Errorf("%q is %+v", bad, r)
 		}
+	}
+}
+
+// What a registration says a record is, is what a look-up reads; and its name is how it begins.
+func TestRecordHead(t *testing.T) {
+	self := route.Self{Node: "n-1", Incarnation: 1<<64 - 1}
+	for _, suspect := range []bool{true, false} {
+		s := route.Session{User: "alice", Device: "phone", ConnID: 1<<63 + 1, Instance: 2, Attempt: 3, Order: 4, Platform: 255, Suspect: suspect}
+		key := self.Key("alice", "phone", s.ConnID)
+		head := recordHead(&self, &s)
+		got, ok := parseRecord("alice", "phone", head+"|1|2|3")
+		if !ok || got.Key() != key || got.Instance != 2 || got.Attempt != 3 || got.Order != 4 || got.Platform != 255 || got.Suspect != suspect {
+			t.Errorf("%q is %+v, %v", head, got, ok)
+		}
+		if name := recordName(&key); !strings.HasPrefix(head, name) || strings.Count(name, "|") != 3 {
+			t.Errorf("%q is the name of %q", name, head)
+		}
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, tt := range []struct {
+		reply []any
+		told  int64
+		want  []int64
+		ok    bool
+	}{
+		{[]any{int64(7), int64(1), int64(3)}, 7, []int64{1, 3}, true},
+		{[]any{int64(7)}, 7, nil, true}, // late
+		{[]any{int64(7), int64(1)}, 0, nil, false},
+		{[]any{int64(7), int64(1), "x"}, 0, nil, false},
+		{nil, 0, nil, false},
+	} {
+		c := &call{script: scriptRegister, reply: tt.reply}
+		told, got, err := c.outcomes(2)
+		if told != tt.told || !slices.Equal(got, tt.want) || (err == nil) != tt.ok {
+			t.Errorf("%v: got %d, %v, %v", tt.reply, told, got, err)
+		}
+	}
+}
+
+// One call has what one place has, in order, and no more than a server may do at a time.
+func TestPartsOf(t *testing.T) {
+	elements := make([]int, 3*maxKeys)
+	for i := range elements {
+		elements[i] = i
+	}
+	var all []int
+	parts := partsOf(elements, func(i int) int { return i % 2 })
+	for _, part := range parts {
+		for k, i := range part {
+			if i%2 != part[0]%2 || k > 0 && i <= part[k-1] {
+				t.Errorf("a part is %v", part)
+			}
+		}
+		if all = append(all, part...); len(part) > maxKeys {
+			t.Errorf("a part has %d elements", len(part))
+		}
+	}
+	if slices.Sort(all); !slices.Equal(all, elements) || len(parts) != 4 {
+		t.Errorf("%d parts have %d elements", len(parts), len(all))
 	}
 }
 

@@ -64,9 +64,6 @@ var errBatch = fmt.Errorf("a batch has more than %d elements", route.MaxBatch)
 // errLate says that commands arrived after their time, twice.
 var errLate = errors.New("the command was too late for the server's clock")
 
-// late is the outcome of what a script refuses because its sender may have given it up.
-const late = 0
-
 // maxKeys bounds the keys of one script, and so the time for which a server does nothing else.
 const maxKeys = 32
 
@@ -78,8 +75,8 @@ func (t *Table) place(bucket int) int {
 	return bucket
 }
 
-// write runs a script for n elements, one call for some of each place, and returns their outcomes; where an error befell,
-// late. Elements that were too late by an estimate of the server's clock that has become wrong are sent again.
+// write runs a script for n elements, one call for some of each place, and returns their outcomes; 0 where an error befell.
+// Elements that were too late by an estimate of the server's clock that has become wrong are sent again.
 func (t *Table) write(ctx context.Context, n int, place func(i int) int, build func(part []int, now time.Time, sent int64) *call) ([]int64, error) {
 	outcomes := make([]int64, n)
 	if n > route.MaxBatch {
