@@ -19,20 +19,13 @@ import (
 	"lifeline/server/route/redistest"
 )
 
-// What the benchmarks of the online table take by hand. They need a machine of their own; a table for each is logged, and
+// What the benchmarks of the online table take by hand. They take minutes, compare as often as they are told and need a machine of their own; a table for each is logged, and
 // docs/routes.md says how to read it.
 var (
 	benchPairs    = flag.Int("pairs", 6, "pairs of runs that are compared, in turn")
 	benchSessions = flag.Int("sessions", 15_000, "sessions that log in, or under which Redis is emptied")
 	benchTime     = flag.Duration("time", 6*time.Second, "how long each run of messages lasts")
 )
-
-// once leaves a benchmark out that takes minutes and says itself how often it compares, unless it was asked for.
-func once(b *testing.B) {
-	if flag.Lookup("test.benchtime").Value.String() != "1x" {
-		b.Skip("takes minutes: run it with -benchtime 1x")
-	}
-}
 
 // metric returns the sum of what a server exports under a name, with or without labels.
 func (s *server) metric(tb testing.TB, name string) (sum float64) {
@@ -164,7 +157,6 @@ func logins(b *testing.B, redis *redistest.Server) (l login) {
 
 // BenchmarkRouteLogins compares a storm of log-ins on a node that registers them in Redis with one on a node of its own.
 func BenchmarkRouteLogins(b *testing.B) {
-	once(b)
 	var with, without []login
 	for i := range *benchPairs {
 		pair := []func(){
@@ -239,7 +231,6 @@ func compare(b *testing.B, calm, trouble func() loadtest.ChatReport) {
 // BenchmarkRouteStopped compares local delivery while Redis is stopped with delivery while it is healthy, on one node in
 // turn.
 func BenchmarkRouteStopped(b *testing.B) {
-	once(b)
 	redis := redistest.Start(b)
 	s := serve(b, "--redis", redis.Addr())
 	compare(b, func() loadtest.ChatReport {
@@ -256,7 +247,6 @@ func BenchmarkRouteStopped(b *testing.B) {
 // BenchmarkRouteEmptied compares delivery while the table is written again after FLUSHALL, under many sessions, with
 // delivery at rest.
 func BenchmarkRouteEmptied(b *testing.B) {
-	once(b)
 	redis := redistest.Start(b)
 	s := serve(b, "--redis", redis.Addr())
 	s.reaches(b, healthyMetric, 1)

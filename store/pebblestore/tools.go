@@ -75,7 +75,7 @@ func (t Tool) Restore(backup string) error {
 	if err != nil {
 		return fmt.Errorf("restore from %s: %w", backup, err)
 	}
-	defer from.unlock()
+	defer func() { _ = from.unlock() }() // it was only read
 	if err := makeDir(t.FS, t.Dir); err != nil {
 		return fmt.Errorf("restore to %s: %w", t.Dir, err)
 	}
