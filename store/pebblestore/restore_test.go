@@ -39,8 +39,12 @@ func TestInterruptedRestore(t *testing.T) {
 	for _, percent := range []int{0, 100} {
 		disk, epoch := backedUp(t)
 		var left []*vfs.MemFS
+		moment := 0
 		watched := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
+				return nil
+			}
+			if moment++; moment%2 == percent/100 { // the others with the other percentage
 				left = append(left, cut(disk, percent))
 			}
 			return nil
