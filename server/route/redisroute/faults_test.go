@@ -2,6 +2,7 @@ package redisroute
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -177,6 +178,35 @@ func TestServersClockIsSet(t *testing.T) {
 		}
 		if age := l.Now.Sub(l.Records[0].LastSeen); age < 0 || age > time.Minute {
 			t.Errorf("set by %v: seen %v ago", set, age)
+		}
+	}
+}
+
+// A device that logs in on another node after it was registered on the first has come later, however long answers were on
+// their way to either node, which is what their estimates of the server's clock are behind by.
+func TestWhoComesLaterWins(t *testing.T) {
+	server := redistest.Start(t)
+	for _, behind := range [][2]time.Duration{{0, 0}, {0, time.Second}, {time.Second, 0}} {
+		var tables [2]*Table
+		for i := range tables {
+			o := Options{Addrs: []string{server.Addr()}, Timeout: unhurried}
+			o.Self = route.Self{Node: string(rune('a' + i)), Incarnation: 1, TTL: time.Hour}
+			table, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer table.Close()
+			for place := range table.clocks.places {
+				table.clocks.places[place] = reading{time.Now().Add(-behind[i]).UnixMilli(), time.Now()}
+			}
+			tables[i] = table
+		}
+		user := fmt.Sprint("alice ", behind)
+		for i, wanted := range []route.Outcome{route.Created, route.TookOver} {
+			s := route.Session{User: user, Device: "phone", ConnID: 1, Instance: uint64(i + 1), Started: time.Now(), Seen: time.Now()}
+			if outcomes, err := tables[i].Register(t.Context(), []route.Session{s}); err != nil || outcomes[0] != wanted {
+				t.Errorf("clocks behind by %v, number %d: %v, %v", behind, i+1, outcomes, err)
+			}
 		}
 	}
 }

@@ -61,10 +61,12 @@ local function judge(key, device, head, since, own)
   return outcome, mine.since
 end
 
+-- Since is counted from now and not from when it was sent: a session that began after another was registered is then
+-- never the older one, however late either was registered.
 local outcomes = {t}
 for i, key in ipairs(KEYS) do
   local device, head = ARGV[4 * i + 1], ARGV[4 * i + 2]
-  local since, seen = at - tonumber(ARGV[4 * i + 3]), at - tonumber(ARGV[4 * i + 4])
+  local since, seen = t - tonumber(ARGV[4 * i + 3]), at - tonumber(ARGV[4 * i + 4])
   local own, outcome = redis.call('HGET', key, device), 1
   if own or exclusive then outcome, since = judge(key, device, head, since, own) end
   if outcome < 4 then put(key, device, head, since, seen, seen + ttl, t) end
