@@ -98,7 +98,7 @@ func (r *Registrar) find(ctx context.Context, users []string, f *Found) error {
 		}
 		return err
 	}
-	undisturbed := r.view.Load() == v && v.state == Healthy
+	undisturbed := !r.inbox.lost[registered].Load() && r.view.Load() == v && v.state == Healthy
 	for _, user := range users {
 		b := Bucket(user)
 		if g := l.Generations[b]; !undisturbed || g == 0 || g != evidence[b] {

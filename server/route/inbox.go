@@ -31,9 +31,10 @@ type event struct {
 
 // inbox is the bounded queue in front of the Registrar. Anyone may post, an event loop too.
 type inbox struct {
-	limit int           // set at construction
-	wake  chan struct{} // something has come
-	lost  [held + 1]atomic.Bool
+	limit  int           // set at construction
+	wake   chan struct{} // something has come
+	urgent chan struct{} // and it is to be seen at once
+	lost   [held + 1]atomic.Bool
 
 	// Guarded by mu.
 	mu     sync.Mutex
@@ -41,7 +42,9 @@ type inbox struct {
 	spare  []event
 }
 
-func newInbox(limit int) *inbox { return &inbox{limit: limit, wake: make(chan struct{}, 1)} }
+func newInbox(limit int) *inbox {
+	return &inbox{limit: limit, wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1)}
+}
 
 // post queues an event, or marks its kind as lost when the queue is full. Answers of the host always fit: there is one
 // at a time of each question.
@@ -50,18 +53,26 @@ func (in *inbox) post(e event) bool {
 	if len(in.events) >= in.limit && e.kind != walked && e.kind != held {
 		in.mu.Unlock()
 		in.lost[e.kind].Store(true)
+		in.poke()
 		return false
 	}
 	in.events = append(in.events, e)
+	filling := len(in.events) >= in.limit/2
 	in.mu.Unlock()
-	in.poke()
+	if filling {
+		in.poke()
+	} else {
+		signal(in.wake)
+	}
 	return true
 }
 
-// poke wakes the Registrar.
-func (in *inbox) poke() {
+// poke wakes the Registrar, whatever it waits for.
+func (in *inbox) poke() { signal(in.urgent) }
+
+func signal(c chan struct{}) {
 	select {
-	case in.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

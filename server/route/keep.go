@@ -230,8 +230,9 @@ func (r *Registrar) absorb() {
 			r.examined(e.keys, e.held)
 		}
 	}
-	if r.inbox.lost[registered].Swap(false) {
+	if lost := &r.inbox.lost[registered]; lost.Load() {
 		r.doubt("sessions were not queued")
+		lost.Store(false) // readers look at it until they see the doubt
 	}
 	if r.inbox.lost[removed].Swap(false) {
 		r.scanAt = r.now()

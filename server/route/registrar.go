@@ -265,7 +265,7 @@ func (r *Registrar) probeAt() time.Time {
 	return r.breaker.Probe
 }
 
-// wait sleeps until something is due or has come. While a batch is gathered, what comes is not worth waking for.
+// wait sleeps until something is due or has come. While a batch is gathered, only what is urgent is worth waking for.
 func (r *Registrar) wait(ctx context.Context) {
 	until, wake := r.probeAt(), r.inbox.wake
 	if r.ready() {
@@ -284,6 +284,7 @@ func (r *Registrar) wait(ctx context.Context) {
 	select {
 	case <-timer.C:
 	case <-wake:
+	case <-r.inbox.urgent:
 	case <-ctx.Done():
 	}
 }
