@@ -3,6 +3,7 @@ package pebblestore
 import (
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -38,12 +39,15 @@ func cut(disk *vfs.MemFS, percent int) *vfs.MemFS {
 func TestInterruptedRestore(t *testing.T) {
 	for _, percent := range []int{0, 100} {
 		disk, epoch := backedUp(t)
+		var mu sync.Mutex // Pebble writes from several goroutines
 		var left []*vfs.MemFS
 		moment := 0
 		watched := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
 				return nil
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			if moment++; moment%2 == percent/100 { // the others with the other percentage
 				left = append(left, cut(disk, percent))
 			}
