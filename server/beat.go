@@ -118,13 +118,13 @@ func (sh *Shard) state(s *session.Session, b []byte) {
 // would fill the registrar's queue.
 func (sh *Shard) rewriteRoute(s *session.Session, now liveness.Time) {
 	switch {
-	case !s.Has(session.Routed) || s.RouteDue <= shortly(now):
+	case !s.Has(session.Routed) || sh.plan(s).RouteDue <= shortly(now):
 		// there is none, or the sweep is about to
 	case protocol.Activity(s.Activity) == protocol.Suspending:
 		sh.refreshRoute(s, now, true)
 	default:
-		s.RouteDue = shortly(now)
-		sh.soon(s, s.RouteDue)
+		sh.plan(s).RouteDue = shortly(now)
+		sh.soon(s, shortly(now))
 	}
 }
 

@@ -31,7 +31,7 @@ func (sh *Shard) refuseConn(s *session.Session, code protocol.Code) {
 	s.State = session.Closing
 	sh.closing++
 	s.Checked = sh.clock.Now().Add(closingTime)
-	s.Due = s.Checked
+	sh.plan(s).Due = s.Checked
 	f := &sh.frames.close
 	*f = protocol.Close{Status: code.Status(), Hosts: f.Hosts[:0]}
 	for _, h := range sh.core.opts.Hosts {
@@ -118,7 +118,7 @@ func (sh *Shard) shut(s *session.Session) {
 		return
 	}
 	if sh.conns.of(s).OutboundBuffered() > 0 {
-		s.Due = min(s.Checked, shortly(sh.clock.Now()))
+		sh.plan(s).Due = min(s.Checked, shortly(sh.clock.Now()))
 		return
 	}
 	s.Set(session.Shut)

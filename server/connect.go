@@ -152,7 +152,8 @@ func (sh *Shard) startRead(s *session.Session, a *delivery.ReadAnswer) {
 	s.State = session.Active
 	sh.sessions.Add(1)
 	now := sh.clock.Now()
-	s.LastIn, s.Checked, s.Progress, s.Due = now, now, now, shortly(now)
+	s.LastIn, s.Checked, s.Progress = now, now, now
+	sh.plan(s).Due = shortly(now)
 	s.Interval = sh.interval(s)
 	s.ForgivePings(now)
 	sh.setExpiry(s, l.expiry)

@@ -102,8 +102,8 @@ func (c *Core) stopRoutes() {
 func (sh *Shard) register(s *session.Session) {
 	if r := sh.core.routes; r != nil {
 		s.Set(session.Routed)
-		s.RouteDue = sh.clock.Now().Add(r.refresh)
-		sh.soon(s, s.RouteDue)
+		sh.plan(s).RouteDue = sh.clock.Now().Add(r.refresh)
+		sh.soon(s, sh.plan(s).RouteDue)
 		r.Registered(sh.routeSession(s))
 	}
 }
@@ -119,8 +119,8 @@ func (sh *Shard) unregister(s *session.Session) {
 // refreshRoute rewrites the record when a third of its time has passed, or when changed says that it says the wrong
 // thing about the device.
 func (sh *Shard) refreshRoute(s *session.Session, now liveness.Time, changed bool) {
-	if s.Has(session.Routed) && (changed || !now.Before(s.RouteDue)) {
-		s.RouteDue = now.Add(sh.core.routes.refresh)
+	if s.Has(session.Routed) && (changed || !now.Before(sh.plan(s).RouteDue)) {
+		sh.plan(s).RouteDue = now.Add(sh.core.routes.refresh)
 		sh.core.routes.Refreshed(sh.routeSession(s))
 	}
 }

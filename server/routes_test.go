@@ -77,7 +77,7 @@ func TestAClientThatChangesItsMindIsOneWrite(t *testing.T) {
 	if got, _ := r.core.routes.Queued(); got != before+1 {
 		t.Errorf("%d events for the registrar, want 1", got-before)
 	}
-	if now := r.sh.clock.Now(); c.s.Due > shortly(now) || c.s.RouteDue > shortly(now) {
-		t.Errorf("the last word is not written before %v", c.s.RouteDue)
+	if now := r.sh.clock.Now(); r.sh.plan(c.s).Due > shortly(now) || r.sh.plan(c.s).RouteDue > shortly(now) {
+		t.Errorf("the last word is not written before %v", r.sh.plan(c.s).RouteDue)
 	}
 }

@@ -95,7 +95,7 @@ func (sh *Shard) Open(conn Conn) *session.Session {
 	}
 	sh.conns.set(s, conn)
 	s.LastIn = sh.clock.Now()
-	s.Due = s.LastIn.Add(connectTimeout)
+	sh.plan(s).Due = s.LastIn.Add(connectTimeout)
 	return s
 }
 

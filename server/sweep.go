@@ -70,14 +70,20 @@ func (sh *Shard) tick() {
 			sh.dropStuck()
 			return
 		}
-		s := sh.slab.At(sh.sweep.next)
-		if sh.sweep.next == sh.sweep.sampleAt {
-			sh.sample(s, now)
-		}
-		// Of a quiet session nothing but Due is read, which is one line of the cache.
-		due := !now.Before(s.Due) || (sh.sweep.next+sh.sweep.pass)%blindEvery == 0 && s.State == session.Active
+		slot := sh.sweep.next
 		sh.sweep.next++
-		if due && s.State != session.Free && sh.visit(s, now) {
+		if slot == sh.sweep.sampleAt {
+			sh.sample(sh.slab.At(slot), now)
+		}
+		early := now.Before(sh.slab.Plan(slot).Due)
+		if early && (slot+sh.sweep.pass)%blindEvery != 0 {
+			continue // nothing was read of the session itself
+		}
+		s := sh.slab.At(slot)
+		if s.State == session.Free || early && s.State != session.Active {
+			continue
+		}
+		if sh.visit(s, now) {
 			actions++
 		}
 	}
@@ -102,21 +108,24 @@ func (sh *Shard) visit(s *session.Session, now liveness.Time) (acted bool) {
 			sh.condemn(s, protocol.CodeEOF)
 			return true
 		}
-		s.Due = s.Checked
+		sh.plan(s).Due = s.Checked
 		sh.shut(s)
 	case session.Active:
 		acted = sh.visitActive(s, now)
 		if s.State == session.Active {
-			s.Due = sh.due(s, now)
+			sh.plan(s).Due = sh.due(s, now)
 		}
 	}
 	return acted
 }
 
+func (sh *Shard) plan(s *session.Session) *session.Plan { return sh.slab.Plan(s.ID.Slot()) }
+
 // soon has the sweep visit a session at a time that may be before what it reckons with.
 func (sh *Shard) soon(s *session.Session, at liveness.Time) {
 	if s.State == session.Active {
-		s.Due = min(s.Due, at)
+		p := sh.plan(s)
+		p.Due = min(p.Due, at)
 	}
 }
 
@@ -135,7 +144,7 @@ func (sh *Shard) due(s *session.Session, now liveness.Time) liveness.Time {
 		at = min(at, s.Expiry)
 	}
 	if s.Has(session.Routed) {
-		at = min(at, s.RouteDue)
+		at = min(at, sh.plan(s).RouteDue)
 	}
 	if s.Has(session.Unfinished) {
 		at = min(at, sh.bodies[s.ID.Slot()].began.Add(frameTime))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"lifeline/protocol"
@@ -41,6 +42,36 @@ func TestASweepAllocatesNothing(t *testing.T) {
 	}
 }
 
+// TestTheLastNetNeedsNobody: a session that is due for nothing is visited all the same. If its state is whole, it goes its
+// way from there; if that is lost too, it is found by its silence alone, closed and counted.
+func TestTheLastNetNeedsNobody(t *testing.T) {
+	for path, leaked := range map[liveness.Path]uint64{liveness.PathActive: 0, liveness.PathClosed: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			s := r.login(t, "lost", "phone").s
+			live := func(d time.Duration) {
+				for range d / (100 * time.Millisecond) {
+					time.Sleep(100 * time.Millisecond)
+					r.sh.mail.tick()
+					r.sh.Run()
+				}
+			}
+			live(time.Second) // the first pass visits the first slot
+			s.Line.SetPath(liveness.PathState{Path: path})
+			r.sh.plan(s).Due = session.Never
+			// With a single slot a pass takes two ticks.
+			live(2 * (blindEvery - 100) * 100 * time.Millisecond)
+			if s.State != session.Active {
+				t.Fatalf("%v: closed before anybody came", path)
+			}
+			live(3 * time.Hour)
+			if got := r.core.meter.leaked.Get(); got != leaked || r.core.Sessions() != 0 {
+				t.Errorf("%v: %d leaked, want %d; %d sessions", path, got, leaked, r.core.Sessions())
+			}
+		})
+	}
+}
+
 // brokenConn panics when the sweep asks how much waits for it.
 type brokenConn struct {
 	nullConn
@@ -68,7 +99,7 @@ func TestAPanicInAVisitEndsThatConnection(t *testing.T) {
 	closed := false
 	r.sh.Bind(closer{r, func(c Conn) { closed = c == Conn(broken); r.sh.Closed(sessions[1], nil) }})
 	for _, s := range sessions {
-		s.Due = 0
+		r.sh.plan(s).Due = 0
 	}
 	for range 2 * sweepTicks {
 		r.sh.mail.tick()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"lifeline/protocol"
-	"lifeline/server/liveness"
 	"lifeline/server/route"
 )
 
@@ -131,37 +130,6 @@ func TestTheRouteWaitsForADoubtToLast(t *testing.T) {
 			}
 			if got := b.Gauge(`lifeline_route_writes_total{what="refreshed"}`) - writes; got != want {
 				t.Errorf("%v routes were written, want %v", got, want)
-			}
-		})
-	}
-}
-
-// TestTheLastNetNeedsNobody: a session that is due for nothing is visited all the same. If its state is whole, it goes its
-// way from there; if that is lost too, it is found by its silence alone, closed and counted.
-func TestTheLastNetNeedsNobody(t *testing.T) {
-	for path, leaked := range map[liveness.Path]int{liveness.PathActive: 0, liveness.PathClosed: 1} {
-		script(t, func(t *testing.T) {
-			n := Start(t, 1)
-			lost, _ := n.Login(0, Login{User: "lost", Device: "phone"})
-			well, _ := n.Login(0, Login{User: "well", Device: "phone"})
-			n.loops[0].do(func() {
-				s := lost.conn.session
-				s.Line.SetPath(liveness.PathState{Path: path})
-				s.Due = ^liveness.Time(0)
-			})
-			live := func(d time.Duration) {
-				for began := time.Now(); time.Since(began) < d; Idle(time.Minute) {
-					well.Send(&protocol.Ping{})
-				}
-				synctest.Wait()
-			}
-			live(65 * time.Minute)
-			if leaked > 0 && n.Core.Sessions() != 2 {
-				t.Fatalf("%v: closed within an hour past every limit", path)
-			}
-			live(80 * time.Minute)
-			if got := n.Counter("lifeline_leaked_sessions_total"); got != leaked || n.Core.Sessions() != 1 {
-				t.Errorf("%v: %d leaked, want %d; %d sessions", path, got, leaked, n.Core.Sessions())
 			}
 		})
 	}

@@ -64,8 +64,6 @@ type Session struct {
 
 	// Times of the loop's clock.
 	LastIn   liveness.Time // last inbound bytes
-	Due      liveness.Time // the sweep passes over the session until then; it may come too early, never too late
-	RouteDue liveness.Time // the record in the shared table is to be rewritten
 	Progress liveness.Time // last ack progress, or first push after Sent == Acked
 	Checked  liveness.Time // last head check; while closing: the end of it
 	Expiry   liveness.Time // the token ends, 0 = never

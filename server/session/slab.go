@@ -6,9 +6,21 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"lifeline/server/liveness"
 )
 
 const chunkSessions = 4096
+
+// Plan is when a session is to be looked at. It lies apart from the session, so that a pass over sessions that are due for
+// nothing reads eight bytes of each and not a line of the cache or two. Owned by the loop.
+type Plan struct {
+	Due      liveness.Time // the sweep passes over the session until then; it may come too early, never too late
+	RouteDue liveness.Time // the record in the shared table is to be rewritten
+}
+
+// Never is the Due of what is due for nothing.
+const Never = ^liveness.Time(0)
 
 // Slab is the table of one loop's sessions, in chunks outside the Go heap. Slots are reused oldest first, so that a
 // stale ConnID meets another generation for as long as possible; a slot whose generations are used up retires.
@@ -16,6 +28,7 @@ const chunkSessions = 4096
 type Slab struct {
 	loop   int
 	chunks [][]Session
+	plans  [][]Plan
 	fresh  uint32 // slots never used start here
 	live   int
 	first  uint32 // oldest free slot + 1, 0 = none
@@ -46,6 +59,7 @@ func (b *Slab) Open() (*Session, error) {
 	}
 	s := b.at(slot)
 	*s = Session{ID: NewConnID(b.loop, slot, generation), State: Opened}
+	*b.Plan(slot) = Plan{}
 	b.live++
 	return s, nil
 }
@@ -55,6 +69,7 @@ func (b *Slab) Free(s *Session) {
 	b.live--
 	id := s.ID
 	*s = Session{ID: id}
+	b.Plan(id.Slot()).Due = Never
 	if id.Generation() == math.MaxUint32 {
 		return
 	}
@@ -77,6 +92,9 @@ func (b *Slab) Get(id ConnID) *Session {
 	return nil
 }
 
+// Plan returns the plan of the session in a slot below Slots.
+func (b *Slab) Plan(slot uint32) *Plan { return &b.plans[slot/chunkSessions][slot%chunkSessions] }
+
 // At returns the session in a slot below Slots; it may be Free.
 func (b *Slab) At(slot uint32) *Session { return b.at(slot) }
 
@@ -92,11 +110,13 @@ func (b *Slab) reach(slot uint32) error {
 	if int(slot/chunkSessions) < len(b.chunks) {
 		return nil
 	}
-	mem, err := offHeap(chunkSessions * int(unsafe.Sizeof(Session{})))
+	const sessions, plans = chunkSessions * unsafe.Sizeof(Session{}), chunkSessions * unsafe.Sizeof(Plan{})
+	mem, err := offHeap(int(sessions + plans))
 	if err != nil {
 		return fmt.Errorf("grow the session slab: %w", err)
 	}
 	b.chunks = append(b.chunks, unsafe.Slice((*Session)(unsafe.Pointer(&mem[0])), chunkSessions))
+	b.plans = append(b.plans, unsafe.Slice((*Plan)(unsafe.Pointer(&mem[sessions])), chunkSessions))
 	return nil
 }
 

@@ -237,7 +237,7 @@ func TestMemoryPerSession(t *testing.T) {
 		x.Add(s)
 	}
 	onHeap := int64(heap()-before) / n
-	slab := len(b.chunks) * chunkSessions * int(unsafe.Sizeof(Session{})) / n
+	slab := len(b.chunks) * chunkSessions * int(unsafe.Sizeof(Session{})+unsafe.Sizeof(Plan{})) / n
 	ids := 0
 	for i := range a.pools {
 		ids += len(a.pools[i].chunks) * arenaChunk
