@@ -56,10 +56,10 @@ type inquiry struct {
 type inquiries struct {
 	random func() float64
 
-	queue  []*inquiry
-	most   int    // bytes of a frame on this connection
-	id     uint64 // of the unanswered request; 0: none
-	asked  int    // users in it
+	queue  []*inquiry // one for each caller that waits, so they bound it
+	most   int        // bytes of a frame on this connection
+	id     uint64     // of the unanswered request; 0: none
+	asked  int        // users in it
 	hold   time.Time
 	absent error // this connection's server has no presence
 }

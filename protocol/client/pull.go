@@ -32,8 +32,8 @@ type pull struct {
 type pulls struct {
 	random func() float64
 
-	queue []*pull
-	id    uint64 // of the unanswered request; 0: none
+	queue []*pull // one for each caller that waits, so they bound it
+	id    uint64  // of the unanswered request; 0: none
 	hold  time.Time
 }
 
