@@ -119,24 +119,21 @@ func (c *Core) Sessions() (n int) {
 // complainEvery is how often one kind of trouble is worth a line.
 const complainEvery = 10 * time.Second
 
-// complained remembers when there was a line for each kind of trouble, of which there are a handful.
+// complained remembers when there was a line for each kind of trouble, of which there are a handful. Loops ask it in
+// floods of trouble, so it has no lock of its own.
 type complained struct {
-	mu sync.Mutex
-	at map[string]int64 // node clock. Guarded by mu.
+	at sync.Map // string → *atomic.Int64, the node's clock plus one
 }
 
 // due reports whether there is to be a line now.
 func (c *complained) due(what string, now int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if last, ok := c.at[what]; ok && now-last < int64(complainEvery) {
-		return false
+	v, known := c.at.Load(what)
+	if !known {
+		v, _ = c.at.LoadOrStore(what, new(atomic.Int64))
 	}
-	if c.at == nil {
-		c.at = make(map[string]int64)
-	}
-	c.at[what] = now
-	return true
+	at := v.(*atomic.Int64)
+	last := at.Load()
+	return (last == 0 || now+1-last >= int64(complainEvery)) && at.CompareAndSwap(last, now+1)
 }
 
 // complain logs trouble that may come in floods, each kind at most once in complainEvery.

@@ -69,8 +69,8 @@ func newLoop(ctx context.Context, c *Client, p Progress, known bool) *loop {
 		progress:  p,
 		known:     known,
 		gate:      gate{received: p.Pos},
-		pulls:     pulls{random: c.random},
-		inquiries: inquiries{random: c.random},
+		pulls:     pulls{requests[*pull]{random: c.random}},
+		inquiries: inquiries{requests: requests[*inquiry]{random: c.random}},
 		activity:  c.activity,
 		network:   c.network,
 		lost:      c.lost,
@@ -385,10 +385,6 @@ func (l *loop) shut() {
 }
 
 func (l *loop) refuseRequests() {
-	for len(l.pulls.queue) > 0 {
-		l.pulls.finish(ErrStopped)
-	}
-	for len(l.inquiries.queue) > 0 {
-		l.inquiries.finish(ErrStopped)
-	}
+	l.pulls.finishAll(ErrStopped)
+	l.inquiries.finishAll(ErrStopped)
 }

@@ -56,7 +56,8 @@ type Options struct {
 
 	// Log takes what the app's developers should know and its user cannot help; if nil, it is thrown away.
 	Log *slog.Logger
-	// Dial opens a connection, and gives up when ctx ends; if nil, a net.Dialer does. The system must not keep the connection alive by itself.
+	// Dial opens a connection, and gives up when ctx ends; if nil, a net.Dialer does. The system must not keep the connection
+	// alive by itself.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 

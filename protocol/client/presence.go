@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"lifeline/protocol"
@@ -52,21 +51,20 @@ type inquiry struct {
 	answers []UserPresence // of the first of users
 }
 
-// inquiries asks one question at a time, until all of its users are answered for. It is a value with no clock of its own.
-type inquiries struct {
-	random func() float64
+func (q *inquiry) finish(err error) { q.done <- err }
 
-	queue  []*inquiry // one for each caller that waits, so they bound it
-	most   int        // bytes of a frame on this connection
-	id     uint64     // of the unanswered request; 0: none
-	asked  int        // users in it
-	hold   time.Time
+// inquiries asks one question at a time, until all of its users are answered for.
+type inquiries struct {
+	requests[*inquiry]
+	most   int   // bytes of a frame on this connection
+	asked  int   // users in the unanswered request
 	absent error // this connection's server has no presence
 }
 
 // connected begins anew: answers of the connection before are old.
 func (p *inquiries) connected(most int) {
-	p.most, p.id, p.hold, p.absent = most, 0, time.Time{}, nil
+	p.requests.connected()
+	p.most, p.absent = most, nil
 	if len(p.queue) > 0 {
 		p.queue[0].answers = nil
 	}
@@ -74,10 +72,10 @@ func (p *inquiries) connected(most int) {
 
 // next is whom to ask about now, nil for nobody. The caller then sets id.
 func (p *inquiries) next(now time.Time) [][]byte {
-	for p.absent != nil && len(p.queue) > 0 {
-		p.finish(p.absent)
+	if p.absent != nil {
+		p.finishAll(p.absent)
 	}
-	if len(p.queue) == 0 || p.id != 0 || now.Before(p.hold) {
+	if !p.ready(now) {
 		return nil
 	}
 	q := p.queue[0]
@@ -99,21 +97,12 @@ func inFrame(users [][]byte, most int) [][]byte {
 	return users
 }
 
-// due is when next has something; zero: not known.
-func (p *inquiries) due() time.Time {
-	if len(p.queue) == 0 || p.id != 0 {
-		return time.Time{}
-	}
-	return p.hold
-}
-
 // answered takes a list, which answers for the first of the users asked about.
 func (p *inquiries) answered(f *protocol.PresenceList) {
-	if f.ID != p.id || p.id == 0 {
+	q, ok := p.take(f.ID)
+	if !ok {
 		return
 	}
-	p.id = 0
-	q := p.queue[0]
 	got := min(len(f.Users), p.asked)
 	for i := range f.Users[:got] {
 		q.answers = append(q.answers, newUserPresence(&f.Users[i]))
@@ -123,37 +112,12 @@ func (p *inquiries) answered(f *protocol.PresenceList) {
 	}
 }
 
-// refused takes a refusal: for now, final, or of every question on this connection.
+// refused takes a refusal: as the others, or of every question on this connection.
 func (p *inquiries) refused(now time.Time, f *protocol.Error) {
-	if f.ID != p.id || p.id == 0 {
-		return
+	if p.id != 0 && f.ID == p.id && f.Status.Code == protocol.CodeUnsupported {
+		p.absent = &RefusedError{Status: f.Status}
 	}
-	p.id = 0
-	if wait, ok := hint(&f.Status, p.random()); ok && f.Status.Retry == protocol.RetryAfter {
-		p.hold = now.Add(wait)
-		return
-	}
-	err := &RefusedError{Status: f.Status}
-	if f.Status.Code == protocol.CodeUnsupported {
-		p.absent = err
-	}
-	p.finish(err)
-}
-
-func (p *inquiries) finish(err error) {
-	p.queue[0].done <- err
-	p.queue = p.queue[1:]
-}
-
-// forget drops a question that nobody waits for any more. An answer that still comes finds no request.
-func (p *inquiries) forget(q *inquiry) {
-	i := slices.Index(p.queue, q)
-	if i == 0 {
-		p.id = 0
-	}
-	if i >= 0 {
-		p.queue = slices.Delete(p.queue, i, i+1)
-	}
+	p.requests.refused(now, f)
 }
 
 // Presence asks who of some users is online, 1 to 200 of them, and returns each once, in their order. Any goroutine. It

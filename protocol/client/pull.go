@@ -27,41 +27,25 @@ type pull struct {
 	history History
 }
 
-// pulls asks for one range at a time, again on the next connection if need be, and until it is whole. It is a value with
-// no clock of its own.
-type pulls struct {
-	random func() float64
+func (q *pull) finish(err error) { q.done <- err }
 
-	queue []*pull // one for each caller that waits, so they bound it
-	id    uint64  // of the unanswered request; 0: none
-	hold  time.Time
-}
-
-func (p *pulls) connected() { p.id, p.hold = 0, time.Time{} }
+// pulls asks for one range at a time, until it is whole.
+type pulls struct{ requests[*pull] }
 
 // next is the request to make now, nil if none. The caller then sets id.
 func (p *pulls) next(now time.Time) *pull {
-	if len(p.queue) == 0 || p.id != 0 || now.Before(p.hold) {
+	if !p.ready(now) {
 		return nil
 	}
 	return p.queue[0]
 }
 
-// due is when next has something; zero: not known.
-func (p *pulls) due() time.Time {
-	if len(p.queue) == 0 || p.id != 0 {
-		return time.Time{}
-	}
-	return p.hold
-}
-
 // pulled takes an answer.
 func (p *pulls) pulled(f *protocol.Pulled) {
-	if f.ID != p.id || p.id == 0 {
+	q, ok := p.take(f.ID)
+	if !ok {
 		return
 	}
-	p.id = 0
-	q := p.queue[0]
 	q.history.FirstVisible, q.history.Head = f.FirstVisible, f.Head
 	q.history.Gaps = appendGaps(q.history.Gaps, f.Gaps)
 	for i := range f.Messages {
@@ -72,38 +56,6 @@ func (p *pulls) pulled(f *protocol.Pulled) {
 		return
 	}
 	p.finish(nil)
-}
-
-// refused takes a refusal: final, or for now.
-func (p *pulls) refused(now time.Time, f *protocol.Error) {
-	if f.ID != p.id || p.id == 0 {
-		return
-	}
-	p.id = 0
-	if wait, ok := hint(&f.Status, p.random()); ok && f.Status.Retry == protocol.RetryAfter {
-		p.hold = now.Add(wait)
-		return
-	}
-	p.finish(&RefusedError{Status: f.Status})
-}
-
-func (p *pulls) finish(err error) {
-	p.queue[0].done <- err
-	p.queue = p.queue[1:]
-}
-
-// forget drops a range that nobody waits for any more. An answer that still comes finds no request.
-func (p *pulls) forget(q *pull) {
-	for i, other := range p.queue {
-		if other != q {
-			continue
-		}
-		if i == 0 {
-			p.id = 0
-		}
-		p.queue = append(p.queue[:i:i], p.queue[i+1:]...)
-		return
-	}
 }
 
 // appendGaps adds gaps that a second answer may repeat.

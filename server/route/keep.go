@@ -232,7 +232,7 @@ func (r *Registrar) absorb() {
 	}
 	if lost := &r.inbox.lost[registered]; lost.Load() {
 		r.doubt("sessions were not queued")
-		lost.Store(false) // readers look at it until they see the doubt
+		lost.Store(false) // readers look at it until they see the doubt; what is lost meanwhile is found by the same pass
 	}
 	if r.inbox.lost[removed].Swap(false) {
 		r.scanAt = r.now()

@@ -22,8 +22,8 @@ type Plan struct {
 // Never is the Due of what is due for nothing.
 const Never = ^liveness.Time(0)
 
-// Slab is the table of one loop's sessions, in chunks outside the Go heap. Slots are reused oldest first, so that a
-// stale ConnID meets another generation for as long as possible; a slot whose generations are used up retires.
+// Slab is the table of one loop's sessions and their plans, in chunks outside the Go heap. Slots are reused oldest first,
+// so that a stale ConnID meets another generation for as long as possible; a slot whose generations are used up retires.
 // Owned by the loop.
 type Slab struct {
 	loop   int
