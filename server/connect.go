@@ -38,8 +38,7 @@ func (sh *Shard) connect(s *session.Session, b []byte) {
 		return
 	}
 	sh.core.meter.duplicates.Add(int(min(f.Duplicates, maxReported)))
-	s.Instance, s.Attempt, s.Order = f.Instance, uint32(min(f.Attempt, math.MaxUint32)), sh.core.order.Add(1)
-	s.Began = sh.core.elapsed()
+	s.Instance, s.Attempt, s.Order = f.Instance, uint32(min(f.Attempt, math.MaxUint32)), sh.core.nextOrder()
 	s.Capabilities = uint16(f.Capabilities)
 	s.Platform = uint8(f.Platform)
 	s.Activity = uint8(f.Activity)

@@ -56,7 +56,7 @@ type Core struct {
 	routes  *routes // nil = this node is alone
 	epoch   store.Epoch
 
-	order       atomic.Uint64 // Connects so far: who came later
+	order       atomic.Uint64 // of the newest Connect; see nextOrder
 	connections atomic.Int64
 	bodyBytes   atomic.Int64 // of CoreOptions.MaxBodyBytes
 	complained  complained
@@ -114,9 +114,17 @@ func (c *Core) Deliver(loop int, items []delivery.Item) {
 // now is the node's clock: nanoseconds since the start, monotonic.
 func (c *Core) now() int64 { return int64(time.Since(c.started)) }
 
-// elapsed is the node's clock in a session's units. Unlike the loops' clocks it goes on while the process is paused, so
-// that an old session never seems newer to other nodes than one that came meanwhile.
-func (c *Core) elapsed() liveness.Time { return liveness.Time(0).Add(time.Since(c.started)) }
+// nextOrder returns the moment of a Connect that is complete, by the node's clock, and no two the same. Unlike the loops'
+// clocks it goes on while the process is paused, and it is exact: between nodes the later session wins, were it later by
+// a millisecond.
+func (c *Core) nextOrder() uint64 {
+	for {
+		last := c.order.Load()
+		if next := max(last+1, uint64(c.now())); c.order.CompareAndSwap(last, next) {
+			return next
+		}
+	}
+}
 
 // tickEvery is how often each loop's clock and sweep move on; a full pass of the sweep takes sweepTicks of them.
 const (

@@ -128,7 +128,7 @@ func (sh *Shard) refreshRoute(s *session.Session, now liveness.Time, changed boo
 func (sh *Shard) routeSession(s *session.Session) route.Session {
 	return route.Session{User: string(sh.users.User(s)), Device: string(sh.users.Device(s)), ConnID: uint64(s.ID),
 		Instance: s.Instance, Attempt: uint64(s.Attempt), Order: s.Order, Platform: s.Platform, Suspect: s.Line.Marked() || protocol.Activity(s.Activity) == protocol.Suspending,
-		Started: sh.core.started.Add(s.Began.Sub(0)), Seen: time.Now().Add(-sh.clock.Now().Sub(s.LastIn))}
+		Started: sh.core.started.Add(time.Duration(s.Order)), Seen: time.Now().Add(-sh.clock.Now().Sub(s.LastIn))}
 }
 
 // Walk implements route.Host. A cursor is loop and slot. A loop without sessions is passed over.

@@ -1,6 +1,7 @@
 package servertest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -80,6 +81,32 @@ func TestOnePhoneAcrossTwoNodes(t *testing.T) {
 		Idle(time.Second)
 		if got := devices(fresh.ask("bob")[0]); !slices.Equal(got, []string{"desktop", "new-phone"}) {
 			t.Errorf("bob is on %q", got)
+		}
+	})
+}
+
+// TestWhoLogsInLaterOnAnotherNodeStays: however little later, once the first is in the table, and whatever the clocks of
+// the two nodes say of tenths of a second.
+func TestWhoLogsInLaterOnAnotherNodeStays(t *testing.T) {
+	script(t, func(t *testing.T) {
+		table := route.NewMemory(nil)
+		a := Start(t, 1, Share(table, "a", 1))
+		Idle(50 * time.Millisecond)
+		b := Start(t, 1, Share(table, "b", 1))
+		Idle(10 * time.Second)
+		for i := range 40 {
+			user := fmt.Sprintf("user-%d", i)
+			on, then := a, b
+			if i%2 == 1 {
+				on, then = b, a
+			}
+			first, _ := on.Login(0, Login{User: user, Device: "phone", Instance: 1})
+			Idle(25 * time.Millisecond)
+			second, _ := then.Login(0, Login{User: user, Device: "phone", Instance: 2})
+			first.ExpectClose(protocol.CodeDisplaced)
+			second.Send(&protocol.Ping{})
+			Expect[*protocol.Pong](second)
+			Idle(82 * time.Millisecond)
 		}
 	})
 }

@@ -4,7 +4,7 @@ package session
 type Claim struct {
 	Instance uint64
 	Attempt  uint64
-	Order    uint64 // node-wide number of the Connect
+	Order    uint64 // rising with each Connect of the node
 }
 
 // Claim returns the session's own.

@@ -47,7 +47,7 @@ type Session struct {
 
 	// Identity, set when the Connect is accepted.
 	Instance uint64 // one SDK process
-	Order    uint64 // node-wide number of the Connect
+	Order    uint64 // when the Connect was complete: nanoseconds since the node started, rising
 	UserHash uint64
 
 	// Refused is the hash of the client id of the Send that was refused last for now, 0 = none.
@@ -56,8 +56,7 @@ type Session struct {
 	ids  Ref    // user id and device id in the arena
 	next uint32 // chain of the index, or of the free list: slot + 1, 0 = end
 
-	Attempt uint32        // rising within the instance
-	Began   liveness.Time // when the Connect was complete, by the node's clock and not the loop's
+	Attempt uint32 // rising within the instance
 
 	// Stage is the place of this connection's bytes in the loop's staging buffers + 1, 0 = none wait.
 	Stage uint32
