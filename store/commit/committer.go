@@ -245,16 +245,16 @@ func (c *committer) settle(b *batch) {
 	}
 }
 
-// tell says what a durable batch did: first to the sink, then to those who asked.
+// tell says what a durable batch did: first to the sink, last to those who asked, who then find it counted.
 func (c *committer) tell(b *batch) {
 	if len(b.events) > 0 && c.sink != nil {
 		c.sink.Committed(b.events)
 	}
-	for i := range b.answers {
-		b.answers[i].to.Reply(b.answers[i].answer)
-	}
 	if c.observe != nil {
 		c.observe(Batch{Commands: b.commands, Keys: b.keys, Bytes: b.bytes, Took: b.took})
+	}
+	for i := range b.answers {
+		b.answers[i].to.Reply(b.answers[i].answer)
 	}
 }
 
