@@ -18,7 +18,7 @@ import (
 
 // A damaged manifest or log is refused, and nothing in the directory is changed. Pebble would take each for the end.
 func TestDamageIsRefused(t *testing.T) {
-	disk := vfs.NewCrashableMem()
+	disk := newDisk()
 	options := testOptions(t, disk)
 	options.MemTableBytes = 256 << 10
 	s, err := Open(options)
@@ -98,7 +98,7 @@ func lastRecord(t *testing.T, manifest []byte) (last int) {
 
 // A manifest or log that only ends, wherever, is what a crash leaves.
 func TestTornEndIsNoDamage(t *testing.T) {
-	disk := vfs.NewCrashableMem()
+	disk := newDisk()
 	s := open(t, disk, storetest.Options{})
 	for n := range 60 {
 		storetest.Call(s, directSend(n))

@@ -25,7 +25,7 @@ func copyDir(t *testing.T, fs vfs.FS, from, to string) {
 }
 
 // sent opens the store, sends so many messages and closes it.
-func sent(t *testing.T, fs *vfs.MemFS, from, n int) {
+func sent(t *testing.T, fs vfs.FS, from, n int) {
 	t.Helper()
 	s := open(t, fs, storetest.Options{})
 	for i := range n {
@@ -38,7 +38,7 @@ func sent(t *testing.T, fs *vfs.MemFS, from, n int) {
 	}
 }
 
-func epochOf(t *testing.T, fs *vfs.MemFS) store.Epoch {
+func epochOf(t *testing.T, fs vfs.FS) store.Epoch {
 	t.Helper()
 	s := open(t, fs, storetest.Options{})
 	defer s.Close()

@@ -49,7 +49,7 @@ func directSend(n int) *store.Send {
 func TestFailingLogEndsTheStore(t *testing.T) {
 	for name, cause := range map[string]error{"no space": syscall.ENOSPC, "i/o error": syscall.EIO} {
 		t.Run(name, func(t *testing.T) {
-			disk := vfs.NewCrashableMem()
+			disk := newDisk()
 			log := &failing{suffix: ".log", cause: cause}
 			options := testOptions(t, errorfs.Wrap(disk, log))
 			fatal := make(chan error, 10)
@@ -212,7 +212,7 @@ func TestFailingTablesAreSurvived(t *testing.T) {
 // Pebble replays its log into tables when it opens, and tries for ever when it cannot write them. A server that starts
 // on a full disk says so and ends; it opens when there is space.
 func TestOpeningOnAFullDisk(t *testing.T) {
-	disk := vfs.NewCrashableMem()
+	disk := newDisk()
 	s, err := Open(testOptions(t, disk))
 	if err != nil {
 		t.Fatal(err)

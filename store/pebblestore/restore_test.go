@@ -14,12 +14,12 @@ import (
 )
 
 // backedUp is a disk with a backup on it and nothing else, and the epoch of the backup.
-func backedUp(t *testing.T) (*vfs.MemFS, store.Epoch) {
+func backedUp(t *testing.T) (*memDisk, store.Epoch) {
 	t.Helper()
 	disk := vfs.NewMem()
 	sent(t, disk, 0, 5)
 	epoch := epochOf(t, disk)
-	crashable := vfs.NewCrashableMem()
+	crashable := newDisk()
 	if _, err := vfs.Clone(disk, crashable, "data/store", "backup", vfs.CloneSync); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func backedUp(t *testing.T) (*vfs.MemFS, store.Epoch) {
 }
 
 // cut is what is left of a disk when the power is cut and so much of what was not synced is kept.
-func cut(disk *vfs.MemFS, percent int) *vfs.MemFS {
+func cut(disk *memDisk, percent int) *memDisk {
 	return disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(1, 1))})
 }
 
@@ -40,7 +40,7 @@ func TestInterruptedRestore(t *testing.T) {
 	for _, percent := range []int{0, 100} {
 		disk, epoch := backedUp(t)
 		var mu sync.Mutex // Pebble writes from several goroutines
-		var left []*vfs.MemFS
+		var left []*memDisk
 		moment := 0
 		watched := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {

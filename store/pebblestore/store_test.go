@@ -26,10 +26,10 @@ func testOptions(tb testing.TB, fs vfs.FS) Options {
 // opened is a store with the filesystem that it is on.
 type opened struct {
 	*Store
-	fs *vfs.MemFS
+	fs vfs.FS
 }
 
-func open(tb testing.TB, fs *vfs.MemFS, o storetest.Options) *opened {
+func open(tb testing.TB, fs vfs.FS, o storetest.Options) *opened {
 	tb.Helper()
 	options := testOptions(tb, fs)
 	options.MemTableBytes = conformanceMemTable
@@ -42,7 +42,7 @@ func open(tb testing.TB, fs *vfs.MemFS, o storetest.Options) *opened {
 }
 
 var harness = storetest.Harness{
-	Open: func(tb testing.TB, o storetest.Options) store.Store { return open(tb, vfs.NewCrashableMem(), o) },
+	Open: func(tb testing.TB, o storetest.Options) store.Store { return open(tb, newDisk(), o) },
 	Trim: func(tb testing.TB, s store.Store, user string, upTo uint64) {
 		if err := s.(*opened).TrimInbox(user, upTo); err != nil {
 			tb.Fatal(err)
@@ -67,7 +67,7 @@ var harness = storetest.Harness{
 	Crash: func(tb testing.TB, s store.Store, o storetest.Options) store.Store {
 		percent := rand.IntN(101)
 		tb.Logf("crash with %d %% of what was not synced", percent)
-		left := s.(*opened).fs.CrashClone(vfs.CrashCloneCfg{
+		left := s.(*opened).fs.(*memDisk).CrashClone(vfs.CrashCloneCfg{
 			UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(rand.Uint64(), 0)),
 		})
 		if err := s.Close(); err != nil {
