@@ -78,7 +78,6 @@ func (r *Registrar) look(ctx context.Context) {
 // readLeases reports whether the leases could be read and whether this node's is live.
 func (r *Registrar) readLeases(ctx context.Context) (ok, live bool) {
 	asked := r.now()
-	before := r.pollAt
 	r.pollAt = asked.Add(r.poll)
 	leases, err := r.table.Leases(ctx)
 	if err != nil {
@@ -92,9 +91,10 @@ func (r *Registrar) readLeases(ctx context.Context) (ok, live bool) {
 	r.observe(leases, asked)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.roster.lapsed(before.Add(-r.poll), asked) {
+	if r.roster.lapsed(r.looked, asked) {
 		r.scanAt = asked
 	}
+	r.looked = asked
 	return true, live
 }
 
@@ -143,14 +143,17 @@ func (r *Registrar) knock(ctx context.Context) (ok bool) {
 	return ok
 }
 
-// advise says once what an operator should change about the table. One that does not tell is used as it is.
+// advise says once what an operator should change about the table. One that does not tell is used as it is, and asked again
+// after the next doubt: it may only have been slow.
 func (r *Registrar) advise(ctx context.Context) {
 	if r.advised {
 		return
 	}
-	r.advised = true
-	switch advice, err := r.table.Advice(ctx); {
-	case err != nil:
+	advice, err := r.table.Advice(ctx)
+	r.advised = err == nil
+	switch {
+	case err != nil && !r.untold:
+		r.untold = true
 		r.log.Info("the online table does not tell how it is set up", "err", err)
 	case advice != "":
 		r.log.Warn("the online table may lose routes", "do", advice)
@@ -194,7 +197,7 @@ func (r *Registrar) doubt(why string) {
 // answers stop to rely on them now.
 func (r *Registrar) stop() {
 	r.rec.started = false
-	r.scan.stop()
+	r.stopScan()
 	r.carried = Generations{}
 }
 

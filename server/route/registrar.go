@@ -80,11 +80,13 @@ type Registrar struct {
 	connections uint64
 	leased      bool // the lease was ours at some time
 	knocked     bool // the table was asked for the leases
-	advised     bool // what an operator should change was said
+	advised     bool // the table has told what an operator should change, and it was said
+	untold      bool // it was said that the table does not tell
 	fatal       error
 	flushAt     time.Time // no batch that is not full before it
 	renewAt     time.Time
 	pollAt      time.Time
+	looked      time.Time // when the leases were last asked for and told
 	reconcileAt time.Time
 	scanAt      time.Time
 	rec         reconcile

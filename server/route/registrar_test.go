@@ -382,23 +382,31 @@ func TestForeignStoreAtTheStart(t *testing.T) {
 	})
 }
 
-// advisor is a table that is set up badly, or does not tell.
+// advisor is a table that is set up badly, or does not tell, for ever or the first time.
 type advisor struct {
 	route.Table
 	advice string
 	err    error
+	slow   bool
 }
 
-func (a advisor) Advice(context.Context) (string, error) { return a.advice, a.err }
+func (a *advisor) Advice(context.Context) (string, error) {
+	if a.slow {
+		a.slow = false
+		return "", context.DeadlineExceeded
+	}
+	return a.advice, a.err
+}
 
 // What an operator should change is said once, whatever happens later; a table that does not tell is used as it is.
 func TestAdviceIsGivenOnce(t *testing.T) {
 	for _, tt := range []struct {
-		a    advisor
+		a    *advisor
 		want string
 	}{
-		{advisor{advice: "turn it round"}, "level=WARN msg=\"the online table may lose routes\" do=\"turn it round\""},
-		{advisor{err: errors.New("not allowed")}, "level=INFO msg=\"the online table does not tell how it is set up\" err=\"not allowed\""},
+		{&advisor{advice: "turn it round"}, "level=WARN msg=\"the online table may lose routes\" do=\"turn it round\""},
+		{&advisor{advice: "turn it round", slow: true}, "do=\"turn it round\""},
+		{&advisor{err: errors.New("not allowed")}, "level=INFO msg=\"the online table does not tell how it is set up\" err=\"not allowed\""},
 	} {
 		bubble(t, func(c *cluster) {
 			var log bytes.Buffer

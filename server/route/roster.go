@@ -16,7 +16,8 @@ const (
 // was emptied forgets nodes that live. `now` is the node's own clock.
 type roster struct {
 	self      Self
-	patience  time.Duration          // with a node that has lapsed
+	patience  time.Duration          // with a node that has lapsed: four leases of absence
+	read      time.Time              // when the leases that were read last were asked for
 	nodes     map[string]*peer       // but this one
 	strangers map[stranger]time.Time // named by records only → first met
 }
@@ -24,7 +25,7 @@ type roster struct {
 // peer is what is known of another node.
 type peer struct {
 	incarnation uint64    // the last one
-	seen        time.Time // last renewed, or last read as live
+	seen        time.Time // last renewed, or last read as live, moved on by what was not looked at since
 	released    bool
 	until       time.Time // the lease lapses
 	lease       Lease     // the last one that was read
@@ -42,6 +43,7 @@ func newRoster(self Self, patience time.Duration) roster {
 // observe takes leases that were asked for at a moment and have arrived since: what is left of a lease is counted from
 // that moment, so a node never counts for longer than the table says.
 func (r *roster) observe(l Leases, asked time.Time) {
+	r.look(asked)
 	for i := range l.Known {
 		s := &l.Known[i]
 		p := r.peer(s.Node, s.Incarnation)
@@ -57,6 +59,38 @@ func (r *roster) observe(l Leases, asked time.Time) {
 		p.lease, p.until, p.released = *lease, asked.Add(lease.Left), false
 	}
 	delete(r.nodes, r.self.Node)
+}
+
+// look notes that the leases were read. Longer than a lease without a reading, because the table was away or this node stood
+// still, proves nothing about others: they could not be seen.
+func (r *roster) look(asked time.Time) {
+	before := r.read
+	if !asked.After(before) {
+		return
+	}
+	r.read = asked
+	blind := asked.Sub(before) - r.patience/4
+	if before.IsZero() || blind <= 0 {
+		return
+	}
+	for _, p := range r.nodes {
+		if before.Sub(p.seen) < r.patience {
+			p.seen = p.seen.Add(blind)
+		}
+	}
+	for who, met := range r.strangers {
+		if before.Sub(met) < r.patience {
+			r.strangers[who] = met.Add(blind)
+		}
+	}
+}
+
+// absent is how long a node was looked for in vain.
+func (r *roster) absent(p *peer, now time.Time) time.Duration {
+	if last := r.read.Add(r.patience / 4); last.Before(now) {
+		now = last
+	}
+	return now.Sub(p.seen)
 }
 
 // peer returns what is known of a node, which the table says has this incarnation.
@@ -97,7 +131,7 @@ func (r *roster) standing(node string, incarnation uint64, now time.Time) standi
 		return standsDead
 	case now.Before(p.until):
 		return standsLive
-	case now.Sub(p.seen) < r.patience:
+	case r.absent(p, now) < r.patience:
 		return standsDoubtful
 	default:
 		return standsForgotten
@@ -123,14 +157,14 @@ func (r *roster) evidence(carried Generations, now time.Time) Generations {
 					carried[b] = 0
 				}
 			}
-		case now.Sub(p.seen) < r.patience:
+		case r.absent(p, now) < r.patience:
 			return Generations{}
 		}
 	}
 	return carried
 }
 
-// lapsed reports whether a node has become one that is taken for dead since a moment.
+// lapsed reports whether a node has become one that is taken for dead between two readings.
 func (r *roster) lapsed(since, now time.Time) bool {
 	for _, p := range r.nodes {
 		if at := p.seen.Add(r.patience); !p.released && !now.Before(p.until) && at.After(since) && !at.After(now) {

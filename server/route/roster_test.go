@@ -19,6 +19,14 @@ func told(l Leases) roster {
 	return r
 }
 
+// until has the roster read leases of nobody each second until a moment, as from a table that was emptied.
+func (r *roster) until(after time.Duration) *roster {
+	for at := at0.Add(time.Second); at.Before(at0.Add(after)); at = at.Add(time.Second) {
+		r.observe(Leases{}, at)
+	}
+	return r
+}
+
 func live(node string, incarnation uint64) Lease {
 	return Lease{Node: node, Incarnation: incarnation, Left: testLease, TTL: time.Hour}
 }
@@ -57,7 +65,7 @@ func TestStanding(t *testing.T) {
 		{"never heard of", "x", 1, 0, standsDoubtful},
 	} {
 		r := told(l)
-		if got := r.standing(tt.node, tt.incarnation, at0.Add(tt.after)); got != tt.want {
+		if got := r.until(tt.after).standing(tt.node, tt.incarnation, at0.Add(tt.after)); got != tt.want {
 			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -69,7 +77,7 @@ func TestStrangersAreForgottenInTime(t *testing.T) {
 		after time.Duration
 		want  standing
 	}{{0, standsDoubtful}, {testPatience - 1, standsDoubtful}, {testPatience, standsForgotten}} {
-		if got := r.standing("x", 1, at0.Add(tt.after)); got != tt.want {
+		if got := r.until(tt.after).standing("x", 1, at0.Add(tt.after)); got != tt.want {
 			t.Errorf("after %v: got %d, want %d", tt.after, got, tt.want)
 		}
 	}
@@ -95,12 +103,50 @@ func TestRosterOutlivesTheTable(t *testing.T) {
 	if g := r.evidence(Generations{1}, at0.Add(testLease)); g[0] != 0 {
 		t.Error("nobody has heard of a's sessions, and still it proves")
 	}
-	if g := r.evidence(Generations{1}, at0.Add(testPatience)); g[0] != 1 {
+	if g := r.until(testPatience).evidence(Generations{1}, at0.Add(testPatience)); g[0] != 1 {
 		t.Error("a is waited for for ever")
 	}
 	r.forget(at0.Add(25 * time.Hour))
 	if len(r.nodes) != 0 {
 		t.Error("nodes are kept for ever")
+	}
+}
+
+// Of the time in which this node did not look, a lease's length counts and no more.
+func TestAbsenceIsLookedFor(t *testing.T) {
+	l := Leases{Live: []Lease{live("a", 1)}, Known: []Sighting{{Node: "a", Incarnation: 1}}}
+	for _, tt := range []struct {
+		name   string
+		blind  time.Duration // from the start
+		looked time.Duration // behind it
+		want   standing
+	}{
+		{"it stood still, and has not looked yet", time.Hour, -1, standsDoubtful},
+		{"it has looked for the first time", time.Hour, 0, standsDoubtful},
+		{"it has looked for a while", time.Hour, testPatience - testLease - 1, standsDoubtful},
+		{"it has looked for as long as it takes", time.Hour, testPatience - testLease, standsForgotten},
+		{"it always looked", testLease, testPatience - testLease, standsForgotten},
+	} {
+		for _, who := range []string{"a", "a stranger"} {
+			r := told(l)
+			r.standing("a stranger", 1, at0)
+			now := at0.Add(tt.blind)
+			for at := time.Duration(0); at <= tt.looked; at += time.Second {
+				r.observe(Leases{Known: []Sighting{{Node: "a", Incarnation: 1, Age: tt.blind + at}}}, now.Add(at))
+			}
+			now = now.Add(max(tt.looked, 0))
+			if got := r.standing(who, 1, now); got != tt.want {
+				t.Errorf("%s: %s stands %d, want %d", tt.name, who, got, tt.want)
+			}
+			if g := r.evidence(Generations{1}, now); (g[0] == 0) != (tt.want == standsDoubtful) {
+				t.Errorf("%s: the evidence is %d", tt.name, g[0])
+			}
+		}
+	}
+	r := told(Leases{Known: []Sighting{{Node: "a", Incarnation: 1, Age: testPatience}}})
+	r.observe(Leases{}, at0.Add(time.Hour))
+	if got := r.standing("a", 1, at0.Add(time.Hour)); got != standsForgotten {
+		t.Errorf("a node that was taken for dead before: %d", got)
 	}
 }
 

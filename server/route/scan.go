@@ -18,7 +18,16 @@ type scan struct {
 	next    time.Time
 }
 
-func (s *scan) stop() { *s = scan{} }
+// stopScan ends a pass; it is made again when the table has had time to recover from whatever broke it off.
+func (r *Registrar) stopScan() {
+	if r.scan.running {
+		r.scanAt = r.now().Add(scanAgain * r.opts.Lease)
+	}
+	r.scan = scan{}
+}
+
+// scanAgain is how many leases pass before a scan that was broken off is made again.
+const scanAgain = 4
 
 // scanDue is when scanStep has something to do by the clock.
 func (r *Registrar) scanDue() time.Time {
@@ -42,6 +51,7 @@ func (r *Registrar) scanStep(ctx context.Context, now time.Time) bool {
 		if !r.elected(now) {
 			return true
 		}
+		r.scan.running = true
 	}
 	s, err := r.table.Scan(ctx, r.scan.at)
 	if err != nil {
