@@ -2,6 +2,7 @@ package pebblestore
 
 import (
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +30,10 @@ type disk struct {
 
 	low  atomic.Bool
 	free atomic.Uint64
-	held atomic.Bool // the ballast is there
+
+	// Guarded by mu: what was measured is judged, and the ballast made, before it is measured or given up again.
+	mu   sync.Mutex
+	held bool // the ballast is there
 }
 
 // full is asked at every Submit.
@@ -37,6 +41,8 @@ func (d *disk) full() bool { return d.low.Load() }
 
 // look measures. The floor must be exceeded by a sixteenth before sends are taken again.
 func (d *disk) look() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	usage, err := d.fs.GetDiskUsage(d.dir)
 	if err != nil {
 		if d.limit.allow("usage") {
@@ -54,12 +60,12 @@ func (d *disk) look() {
 		d.low.Store(false)
 		d.log.Info("there is space on the disk again: sends are taken", "dir", d.dir, "free", usage.AvailBytes, "floor", floor)
 	}
-	if d.ballast > 0 && !d.held.Load() && usage.AvailBytes >= floor+floor/16+uint64(d.ballast) {
+	if d.ballast > 0 && !d.held && usage.AvailBytes >= floor+floor/16+uint64(d.ballast) {
 		d.hold()
 	}
 }
 
-// hold makes the ballast, or takes the one that is there.
+// hold makes the ballast, or takes the one that is there. Called with mu held.
 func (d *disk) hold() {
 	f, err := d.fs.Create(d.fs.PathJoin(d.dir, ballastName), vfs.WriteCategoryUnspecified)
 	if err == nil {
@@ -74,20 +80,14 @@ func (d *disk) hold() {
 		}
 		return
 	}
-	d.held.Store(true)
+	d.held = true
 }
 
 // exhausted is called when a write found no space; the write is tried once more when it returns. When there is no ballast
 // to give up it takes its time: Pebble writes a table that failed again at once, and would keep a core busy until there
 // is space.
 func (d *disk) exhausted() {
-	d.low.Store(true)
-	ballast := d.fs.PathJoin(d.dir, ballastName)
-	_, err := d.fs.Stat(ballast)
-	if err == nil {
-		err = d.fs.Remove(ballast)
-	}
-	d.held.Store(false)
+	err := d.giveUp()
 	if err == nil {
 		d.log.Error("the disk is full: the ballast file is given up", "dir", d.dir)
 		return
@@ -96,4 +96,17 @@ func (d *disk) exhausted() {
 		d.log.Error("the disk is full, and there is no ballast file to give up: make space", "dir", d.dir, "error", err)
 	}
 	d.pause(fullPause)
+}
+
+// giveUp has sends refused, and removes the ballast.
+func (d *disk) giveUp() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.low.Store(true)
+	d.held = false
+	ballast := d.fs.PathJoin(d.dir, ballastName)
+	if _, err := d.fs.Stat(ballast); err != nil {
+		return err
+	}
+	return d.fs.Remove(ballast)
 }

@@ -95,7 +95,7 @@ func TestBallast(t *testing.T) {
 	fs.TestingSetDiskUsage(usage(50 << 30))
 	disk := &small{ballast: ballastName}
 	options := testOptions(t, errorfs.Wrap(fs, disk))
-	options.BallastBytes = 1 << 20
+	options.BallastBytes, options.FloorBytes = 1<<20, 16<<20
 	s, err := Open(options)
 	if err != nil {
 		t.Fatal(err)
@@ -103,11 +103,11 @@ func TestBallast(t *testing.T) {
 	if _, err := fs.Stat("data/store/" + ballastName); err != nil {
 		t.Fatalf("no ballast: %v", err)
 	}
+	fs.TestingSetDiskUsage(usage(16 << 20)) // the store looks by itself: sends are taken, but a ballast would not be made
 	disk.full.Store(true)
 	if a := storetest.Call(s, directSend(0)); a.Refusal != store.None {
 		t.Errorf("the send that found the disk full: %v", a.Refusal)
 	}
-	fs.TestingSetDiskUsage(usage(0)) // the store looks by itself once a second
 	if _, err := fs.Stat("data/store/" + ballastName); err == nil {
 		t.Error("the ballast was kept")
 	}
@@ -134,5 +134,42 @@ func TestBallast(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// late is a disk whose free space is told late.
+type late struct {
+	vfs.FS
+	measured, tell chan struct{}
+}
+
+func (l *late) GetDiskUsage(path string) (vfs.DiskUsage, error) {
+	usage, err := l.FS.GetDiskUsage(path)
+	l.measured <- struct{}{}
+	<-l.tell
+	return usage, err
+}
+
+// Space that was there before a write found none is not taken for space that is there: sends are refused, and the ballast
+// stays given up.
+func TestExhaustedWhileMeasured(t *testing.T) {
+	fs := vfs.NewMem()
+	fs.TestingSetDiskUsage(usage(50 << 30))
+	writeFile(t, fs, "data", ballastName, nil)
+	slow := &late{FS: fs, measured: make(chan struct{}), tell: make(chan struct{})}
+	d := &disk{fs: slow, dir: "data", bytes: 1 << 20, ballast: 1 << 20, log: slog.New(slog.DiscardHandler), limit: newLimiter(), pause: func(time.Duration) {}}
+	looked, given := make(chan struct{}), make(chan struct{})
+	go func() { defer close(looked); d.look() }()
+	<-slow.measured
+	go func() { defer close(given); d.exhausted() }()
+	select {
+	case <-given: // before the measure is judged; or it waits until then
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(slow.tell)
+	<-looked
+	<-given
+	if _, err := fs.Stat("data/" + ballastName); err == nil || !d.full() {
+		t.Errorf("sends are refused: %v; a look for the ballast: %v", d.full(), err)
 	}
 }
