@@ -62,7 +62,7 @@ var arrows = map[string]struct{ code, tests []string }{
 		},
 		tests: []string{"protocol", "protocol/client", "server/route/redistest"},
 	},
-	"cmd/lifelinectl":  {code: []string{"protocol", "protocol/client", "server/auth", "store", "store/commit", "store/pebblestore"}},
+	"cmd/lifelinectl":  {code: []string{"protocol", "protocol/client", "server/auth", "store", "store/commit", "store/pebblestore"}, tests: []string{"server/route/redistest"}},
 	"cmd/lifelineload": {code: []string{"loadtest", "loadtest/simulate"}, tests: []string{"server/route/redistest"}},
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"lifeline/protocol"
 	"lifeline/protocol/client"
+	"lifeline/server/route/redistest"
 )
 
 // terminal is a chat in a terminal of its own.
@@ -158,7 +159,7 @@ func TestTwoPeopleChat(t *testing.T) {
 
 func TestChatThatCannotSend(t *testing.T) {
 	w := newWorld(t)
-	w.addr = "tcp4://" + freePort(t)
+	w.addr = "tcp4://" + redistest.FreeAddr(t)
 	c := w.chat("--as", "alice", "--with", "bob")
 	c.expect("connection refused")
 	c.typed("into the void\r")

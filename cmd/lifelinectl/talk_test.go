@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"lifeline/protocol"
+	"lifeline/server/route/redistest"
 )
 
 // The demonstration: two devices print what was sent, in order, each at its own pace.
@@ -174,7 +175,7 @@ func TestSendThatIsRefused(t *testing.T) {
 func TestServerThatIsNotThere(t *testing.T) {
 	w := newWorld(t)
 	there := w.addr
-	w.addr = "tcp4://" + freePort(t)
+	w.addr = "tcp4://" + redistest.FreeAddr(t)
 	for _, args := range []string{
 		"send --as alice --to bob --timeout 1s hi",
 		"listen --as bob --timeout 1s",

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lifeline/server/route/redistest"
 )
 
 // deadline bounds every wait of these tests; none asserts how long something took.
@@ -58,8 +59,8 @@ func newWorld(t *testing.T, args ...string) *world {
 	if err := build(); err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, addr: "tcp4://" + freePort(t), home: t.TempDir()}
-	http := freePort(t)
+	w := &world{t: t, addr: "tcp4://" + redistest.FreeAddr(t), home: t.TempDir()}
+	http := redistest.FreeAddr(t)
 	cmd := exec.Command(filepath.Join(binaries, "lifelined"), append([]string{"--store", "memory", "--listen", w.addr, "--http", http}, args...)...)
 	var log log
 	cmd.Stdout, cmd.Stderr = &log, &log
@@ -84,16 +85,6 @@ func ready(address string) bool {
 	}
 	_ = r.Body.Close()
 	return r.StatusCode == http.StatusOK
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // until polls a condition up to the deadline.

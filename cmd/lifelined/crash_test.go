@@ -6,10 +6,12 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"lifeline/protocol"
+	"lifeline/server/route/redistest"
 )
 
 // writer sends numbered messages to its reader for ever, with a window of unanswered Sends, and keeps what every real
@@ -19,6 +21,7 @@ type writer struct {
 	next     int            // number of the next new message
 	waiting  []int          // sent or to be sent again, in order
 	acked    map[int]uint64 // number -> Seq that the server named
+	answers  *atomic.Int64  // of all writers
 	faults   []string
 }
 
@@ -67,6 +70,7 @@ func (w *writer) take(ack *protocol.Sendack) {
 	}
 	w.waiting = w.waiting[1:]
 	w.acked[n] = ack.Seq
+	w.answers.Add(1)
 }
 
 func (w *writer) frame(n int) []byte {
@@ -94,6 +98,9 @@ func (d *reader) run(addr string, attempt int, untilHead bool) {
 	}
 	conn, r, hello, err := enter(addr, d.name, attempt, d.epoch, d.pos)
 	if err != nil {
+		if untilHead { // nobody kills the server
+			d.faults = append(d.faults, fmt.Sprintf("log in: %v", err))
+		}
 		return
 	}
 	defer conn.Close()
@@ -112,6 +119,9 @@ func (d *reader) run(addr string, attempt int, untilHead bool) {
 	for !untilHead || expect < hello.Head {
 		f, err := readFrame(r)
 		if err != nil {
+			if untilHead {
+				d.faults = append(d.faults, fmt.Sprintf("at %d of %d: %v", expect, hello.Head, err))
+			}
 			return
 		}
 		push, ok := f.(*protocol.Push)
@@ -151,7 +161,7 @@ func (d *reader) persist(e *protocol.Entry) {
 
 // enter dials and logs in, with a position when an epoch is known.
 func enter(addr, user string, attempt int, epoch []byte, pos uint64) (net.Conn, *bufio.Reader, *protocol.Connack, error) {
-	conn, err := net.DialTimeout("tcp4", addr, time.Second)
+	conn, err := net.DialTimeout("tcp4", addr, patience)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -178,12 +188,13 @@ func enter(addr, user string, attempt int, epoch []byte, pos uint64) (net.Conn, 
 // never step back; what arrives twice is dropped by its message id and counted.
 func TestKillUnderLoad(t *testing.T) {
 	const pairs = 8
-	addr, dir := freeAddr(t), t.TempDir()
+	addr, dir := redistest.FreeAddr(t), t.TempDir()
 	rng := rand.New(rand.NewPCG(1, 2))
+	var answers atomic.Int64
 	var writers []*writer
 	var readers []*reader
 	for i := range pairs {
-		w := &writer{name: fmt.Sprint("writer-", i), to: fmt.Sprint("reader-", i), acked: map[int]uint64{}}
+		w := &writer{name: fmt.Sprint("writer-", i), to: fmt.Sprint("reader-", i), acked: map[int]uint64{}, answers: &answers}
 		writers = append(writers, w)
 		readers = append(readers, &reader{name: w.to, ids: map[string]bool{}})
 	}
@@ -203,6 +214,10 @@ func TestKillUnderLoad(t *testing.T) {
 		for i := range pairs {
 			running.Go(func() { writers[i].run(addr, round+1) })
 			running.Go(func() { readers[i].run(addr, round+1, false) })
+		}
+		if round%2 == 0 { // on a slow machine the others may end before anything is stored
+			before := answers.Load()
+			eventually(t, "messages are answered", func() bool { return answers.Load() >= before+2*pairs })
 		}
 		<-time.After(time.Duration(20+rng.IntN(150)) * time.Millisecond)
 		s.kill()

@@ -39,10 +39,11 @@ func hold(args []string, platform protocol.Platform, attend func(i int, conn net
 }
 
 func dialOne(addr string, i int, platform protocol.Platform) (net.Conn, error) {
-	conn, err := net.DialTimeout("tcp4", addr, 10*time.Second)
+	conn, err := net.DialTimeout("tcp4", addr, patience)
 	if err != nil {
 		return nil, err
 	}
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	f := connect(fmt.Sprintf("user-%08d", i), "phone")
 	f.Activity, f.Platform = protocol.Background, platform
 	if _, err := conn.Write(f.Append(nil)); err != nil {
@@ -55,5 +56,5 @@ func dialOne(addr string, i int, platform protocol.Platform) (net.Conn, error) {
 	if got.Type() != protocol.TypeConnack {
 		return nil, fmt.Errorf("got %s", got.AppendText(nil))
 	}
-	return conn, nil
+	return conn, conn.SetDeadline(time.Time{})
 }

@@ -27,7 +27,7 @@ func TestBytesPerIdleConnection(t *testing.T) {
 	warm.kill()
 	before := settled(t, s.cmd.Process.Pid)
 	d := child(t, "dialler", "", s.addr, strconv.Itoa(idleConnections))
-	eventually(t, "all are connected", func() bool {
+	within(t, crowdPatience, "all are connected", func() bool {
 		select {
 		case <-d.ended:
 			t.Fatalf("the dialler ended: %s", d.said())
@@ -36,6 +36,10 @@ func TestBytesPerIdleConnection(t *testing.T) {
 		return strings.Contains(d.said(), fmt.Sprint("holding ", idleConnections))
 	})
 	after := settled(t, s.cmd.Process.Pid)
+	// After slow log-ins, the last garbage waits for the collection that the runtime makes every two minutes.
+	for deadline := time.Now().Add(crowdPatience); after-before > idleBytes*idleConnections && time.Now().Before(deadline); {
+		after = min(after, settled(t, s.cmd.Process.Pid))
+	}
 	per := (after - before) / idleConnections
 	t.Logf("%d connections: %d KiB before, %d KiB after: %d bytes per connection", idleConnections, before>>10, after>>10, per)
 	if per > idleBytes {

@@ -166,9 +166,7 @@ func (w *world) check(elsewhere ...string) map[string]protocol.PresenceState {
 	}
 	w.amy.receive(text)
 	for _, l := range w.others {
-		_ = l.conn.SetDeadline(time.Now().Add(patience))
-		l.send(&protocol.Ping{})
-		await[*protocol.Pong](l)
+		l.ping()
 	}
 	return got
 }

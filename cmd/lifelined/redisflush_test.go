@@ -16,7 +16,7 @@ func crowd(t testing.TB, n *node, count int) {
 	t.Helper()
 	begun := time.Now()
 	d := child(t, "dialler", "", n.addr, strconv.Itoa(count))
-	until(t, "the crowd is connected", func() bool {
+	within(t, crowdPatience, "the crowd is connected", func() bool {
 		select {
 		case <-d.ended:
 			t.Fatalf("the dialler ended: %s", d.said())

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"lifeline/protocol"
+	"lifeline/server/route/redistest"
 )
 
 func TestARestartAfterKillBindsAtOnce(t *testing.T) {
@@ -32,7 +34,7 @@ func TestARestartAfterKillBindsAtOnce(t *testing.T) {
 func TestASecondServerOnThePortFailsClearly(t *testing.T) {
 	first := serve(t, "")
 	l := login(t, first.addr, "alice", "phone")
-	second := child(t, "server", "", "--store", "memory", "--listen", "tcp4://"+first.addr, "--http", freeAddr(t))
+	second := child(t, "server", "", "--store", "memory", "--listen", "tcp4://"+first.addr, "--http", redistest.FreeAddr(t))
 	if code := second.waitExit(); code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
@@ -65,6 +67,7 @@ func TestTheCloseArrives(t *testing.T) {
 	for range 20 {
 		l := login(t, s.addr, "alice", "phone")
 		l.send(&protocol.Ack{Pos: 99, HasPos: true})
+		_ = l.conn.SetDeadline(time.Now().Add(patience))
 		flood := bytes.Repeat((&protocol.Ping{}).Append(nil), 4096)
 		for range 16 {
 			if _, err := l.conn.Write(flood); err != nil {
@@ -117,6 +120,7 @@ func TestDescriptorsNeverRunOut(t *testing.T) {
 				return false
 			}
 			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(patience))
 			_, _ = conn.Write(connect("late", "phone").Append(nil))
 			one := make([]byte, 1)
 			n, _ := conn.Read(one)

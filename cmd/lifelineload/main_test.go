@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"lifeline/loadtest"
+	"lifeline/server/route/redistest"
 )
 
 // call runs one command line.
@@ -85,11 +86,11 @@ func TestTheServerIsKilled(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	code, stdout, stderr := call(t.Context(), "tcp4://"+freeAddr(t), "chat", "--pairs", "2")
+	code, stdout, stderr := call(t.Context(), "tcp4://"+redistest.FreeAddr(t), "chat", "--pairs", "2")
 	if code != exitUnreached || !strings.Contains(stderr, "NOBODY_LISTENS 4; is lifelined running there?") || !strings.Contains(stdout, "0 of 4") {
 		t.Errorf("code %d, %s%s", code, stderr, stdout)
 	}
-	if _, stdout, _ := call(t.Context(), "tcp4://"+freeAddr(t), "idle", "--connections", "2", "--hold", "0s"); strings.Contains(stdout, "bytes per connection") {
+	if _, stdout, _ := call(t.Context(), "tcp4://"+redistest.FreeAddr(t), "idle", "--connections", "2", "--hold", "0s"); strings.Contains(stdout, "bytes per connection") {
 		t.Errorf("memory of connections that were not made: %s", stdout)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,10 +13,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"lifeline/server/route/redistest"
 )
 
 // patience bounds every wait of these tests.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 var built string // the directory of the server that build made
 
@@ -76,7 +77,7 @@ func serve(t testing.TB, args ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &server{addr: "tcp4://" + freeAddr(t), http: freeAddr(t), ended: make(chan struct{})}
+	s := &server{addr: "tcp4://" + redistest.FreeAddr(t), http: redistest.FreeAddr(t), ended: make(chan struct{})}
 	s.cmd = exec.Command(path, append([]string{"--store", "memory", "--listen", s.addr, "--http", s.http}, args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s, s
 	if err := s.cmd.Start(); err != nil {
@@ -112,15 +113,4 @@ func (s *server) shows(t *testing.T, line string) {
 			return
 		}
 	}
-}
-
-// freeAddr finds an address that nobody uses now.
-func freeAddr(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

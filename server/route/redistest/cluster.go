@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // slots is the number of parts a Cluster's keys are cut into.
@@ -17,7 +18,7 @@ func StartCluster(tb testing.TB) []*Server {
 	tb.Helper()
 	var all []*Server
 	for range 3 {
-		_, bus, _ := net.SplitHostPort(freeAddr(tb))
+		_, bus, _ := net.SplitHostPort(FreeAddr(tb))
 		all = append(all, Start(tb, "--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-config-file", "nodes.conf",
 			"--cluster-require-full-coverage", "no", "--cluster-node-timeout", "2000"))
 	}
@@ -26,18 +27,27 @@ func StartCluster(tb testing.TB) []*Server {
 		s.Do("CLUSTER", "ADDSLOTSRANGE", fmt.Sprint(first), fmt.Sprint(end-1))
 		s.Do("CLUSTER", "SET-CONFIG-EPOCH", fmt.Sprint(i+1))
 	}
-	for _, s := range all[1:] {
-		host, port, _ := net.SplitHostPort(s.addr)
-		all[0].Do("CLUSTER", "MEET", host, port, s.args[3])
-	}
 	for _, s := range all {
+		met := time.Time{}
 		s.eventually("the Cluster is whole", func() bool {
+			if time.Since(met) > 5*time.Second { // one who does not answer in time is not met, and not tried again
+				met = time.Now()
+				meet(all)
+			}
 			info := s.Do("CLUSTER", "INFO")
 			return strings.Contains(info, "cluster_state:ok") && strings.Contains(info, "cluster_known_nodes:3") &&
 				strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d", slots))
 		})
 	}
 	return all
+}
+
+// meet tells the first of the others.
+func meet(all []*Server) {
+	for _, s := range all[1:] {
+		host, port, _ := net.SplitHostPort(s.addr)
+		all[0].Do("CLUSTER", "MEET", host, port, s.args[3])
+	}
 }
 
 // StartSentinel starts a master, a replica, and a Sentinel that knows the master by a name and fails over alone. It
@@ -50,7 +60,7 @@ func StartSentinel(tb testing.TB, name string) (addr string, master, replica *Se
 	replica.eventually("the replica follows", func() bool {
 		return strings.Contains(replica.Do("INFO", "replication"), "master_link_status:up")
 	})
-	sentinel := &Server{tb: tb, dir: tb.TempDir(), addr: freeAddr(tb)}
+	sentinel := &Server{tb: tb, dir: tb.TempDir(), addr: FreeAddr(tb)}
 	sentinel.runSentinel(name, host, port)
 	sentinel.eventually("the Sentinel knows both", func() bool {
 		return strings.Contains(sentinel.Do("INFO", "sentinel"), "slaves=1")

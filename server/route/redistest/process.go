@@ -15,7 +15,7 @@ import (
 )
 
 // patience bounds every wait of this package.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // Server is one redis-server process. Its methods are called on the test's goroutine.
 type Server struct {
@@ -50,24 +50,13 @@ func (o *output) String() string {
 // Start starts a server that keeps nothing on disk, with more arguments if wanted. It ends with the test.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	s := &Server{tb: tb, dir: tb.TempDir(), addr: freeAddr(tb), args: args}
+	s := &Server{tb: tb, dir: tb.TempDir(), addr: FreeAddr(tb), args: args}
 	s.run()
 	return s
 }
 
 // Addr is host:port.
 func (s *Server) Addr() string { return s.addr }
-
-// freeAddr finds an address nobody uses now.
-func freeAddr(tb testing.TB) string {
-	tb.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // binary finds redis-server, or ends the test with what to do.
 func binary(tb testing.TB) string {
