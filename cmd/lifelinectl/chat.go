@@ -126,7 +126,7 @@ var errGone = errors.New("the screen is gone")
 const (
 	pendingMost = 5 // unsent messages that are shown
 	historyMost = 100
-	sendWithin  = 2 * time.Second // at the end
+	sendWithin  = 10 * time.Second // at the end, while the server is there
 	leaveWithin = 5 * time.Second
 )
 
