@@ -103,8 +103,10 @@ func (s *scene) cut() {
 func TestCommandsThatWereGivenUpAreNotAppliedLater(t *testing.T) {
 	t.Parallel()
 	server := redistest.Start(t)
-	w := world{options: Options{Addrs: []string{server.Addr()}, Timeout: time.Second}}
-	table := w.Open(t, route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, time.Now)
+	o, self := Options{Addrs: []string{server.Addr()}}, route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}
+	table := world{options: o}.Open(t, self, time.Now)
+	o.Timeout = time.Second
+	hasty := world{options: o}.Open(t, self, time.Now)
 	ctx := context.Background()
 	stays := route.Session{User: "stays", Device: "phone", ConnID: 1, Started: time.Now(), Seen: time.Now()}
 	suspect, ended := stays, stays
@@ -116,28 +118,36 @@ func TestCommandsThatWereGivenUpAreNotAppliedLater(t *testing.T) {
 	}
 	lease.Generations = generations
 
-	if _, err := table.Renew(ctx, route.Lease{}, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	routetest.Eventually(t, "the node has its lease, and knows the server's time", func() bool {
+		_, err := hasty.Renew(ctx, route.Lease{}, time.Minute)
+		return err == nil
+	})
 	if _, err := table.Register(ctx, []route.Session{stays}); err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []func() error{
-		func() error { _, err := table.Register(ctx, []route.Session{ended}); return err },
-		func() error { _, err := table.Refresh(ctx, []route.Session{suspect}); return err },
-		func() error { _, err := table.Renew(ctx, lease, time.Minute); return err },
-	} {
-		if _, err := table.Generations(ctx); err != nil { // there is a line to send on
+	connected := func() (n int) {
+		if _, err := fmt.Sscan(server.Info("clients", "connected_clients"), &n); err != nil {
 			t.Fatal(err)
 		}
-		lines := server.Info("clients", "connected_clients")
+		return n
+	}
+	for _, call := range []func() error{
+		func() error { _, err := hasty.Register(ctx, []route.Session{ended}); return err },
+		func() error { _, err := hasty.Refresh(ctx, []route.Session{suspect}); return err },
+		func() error { _, err := hasty.Renew(ctx, lease, time.Minute); return err },
+	} {
+		routetest.Eventually(t, "there is a line to send on", func() bool {
+			_, err := hasty.Generations(ctx)
+			return err == nil
+		})
+		lines := connected()
 		server.Stop()
 		if err := call(); err == nil {
 			t.Fatal("a stopped server has answered")
 		}
 		server.Continue()
 		routetest.Eventually(t, "the server has run what waited, and closed the line", func() bool {
-			return server.Info("clients", "connected_clients") < lines
+			return connected() < lines
 		})
 	}
 
@@ -151,6 +161,22 @@ func TestCommandsThatWereGivenUpAreNotAppliedLater(t *testing.T) {
 	}
 	if outcomes, err := table.Register(ctx, []route.Session{ended}); err != nil || outcomes[0] != route.Created {
 		t.Errorf("afterwards: %v, %v", outcomes[0], err)
+	}
+}
+
+// A command is given up when it is as old as its sender waits, or a little older, and both times are cut to milliseconds: one
+// that is just so old by them may have been given up.
+func TestWhatIsAsOldAsThePatienceIsLate(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	for _, tt := range []struct {
+		sent int
+		want string
+	}{{0, ""}, {1001, ""}, {1000, "1"}, {999, "1"}, {1, "1"}} {
+		text := source("prelude") + fmt.Sprintf("return late(1400, %d, 400)", tt.sent)
+		if got := server.Do("EVAL", text, "0"); got != tt.want {
+			t.Errorf("sent at %d: %q, want %q", tt.sent, got, tt.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package redisroute
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -61,11 +62,14 @@ func TestInterleavings(t *testing.T) {
 			var all []*member
 			var held []*shuffler
 			for i := range nodes {
+				listening := make(chan struct{})
 				m := start(t, o, string(rune('a'+i)), uint64(i+1), func(o *route.Options) {
+					o.Table = &attentive{Table: o.Table, listening: listening}
 					o.Lease, o.ReconcileEvery, o.Queue = time.Minute, 1000*time.Hour, 1<<20
 					o.Settle = -1
 				})
 				m.until(route.Healthy)
+				<-listening
 				all, held = append(all, m), append(held, newShuffler(uint64(i)))
 				m.Deliver = held[i].deliver
 			}
@@ -100,6 +104,18 @@ func TestInterleavings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// attentive is a table whose line for notices is made before anything is said, and says so to the test alone: for the
+// Registrar it would be a reason to look for what was said before, and to repair it.
+type attentive struct {
+	route.Table
+	listening chan struct{}
+	once      sync.Once
+}
+
+func (a *attentive) Notices(ctx context.Context, _ func(), f func(route.Notice)) error {
+	return a.Table.Notices(ctx, func() { a.once.Do(func() { close(a.listening) }) }, f)
 }
 
 // settled reports whether no event waits and the table has what lives.

@@ -79,10 +79,13 @@ func (r *rig) now() time.Time {
 	return time.Now().Add(r.skew)
 }
 
+// patience bounds every wait. A Sentinel that stood still for two seconds does nothing for thirty.
+const patience = 2 * time.Minute
+
 // Eventually polls until a condition holds.
 func Eventually(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); <-time.After(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !holds(); <-time.After(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			tb.Fatalf("not in time: %s", what)
 		}

@@ -65,7 +65,7 @@ func (r *rig) sameRecords(step int, judged, plain route.Table, user string) {
 	}
 	for i := range got.Records {
 		g, w := got.Records[i], want.Records[i]
-		if d := got.Now.Sub(g.Since) - want.Now.Sub(w.Since); d.Abs() > 5*time.Second {
+		if d := got.Now.Sub(g.Since) - want.Now.Sub(w.Since); d.Abs() > 14*time.Second {
 			r.Fatalf("step %d: %s is %v older than it should be", step, g.Device, d)
 		}
 		g.Since, g.LastSeen, g.Expiry = w.Since, w.LastSeen, w.Expiry

@@ -23,7 +23,8 @@ func testRefresh(r *rig) {
 	s.Seen, s.Suspect = r.now().Add(-time.Second), true
 	want(r, "refresh", r.refresh(a, s), route.Ours)
 	second := r.lookup(a, "alice").Records[0]
-	if moved := second.LastSeen.Sub(first.LastSeen); moved < 58*time.Second {
+	const least = 30 * time.Second // of 59; an answer that came late makes a node think that it is earlier
+	if moved := second.LastSeen.Sub(first.LastSeen); moved < least {
 		r.Errorf("last seen moved by %v only", moved)
 	}
 	if d := second.Expiry.Sub(second.LastSeen); d != ttl || !second.Suspect {
@@ -36,7 +37,7 @@ func testRefresh(r *rig) {
 
 	s.Seen, s.Suspect = r.now().Add(-time.Hour/2), false
 	r.refresh(a, s)
-	if third := r.lookup(a, "alice").Records[0]; third.LastSeen.Before(first.LastSeen.Add(58*time.Second)) || third.Suspect {
+	if third := r.lookup(a, "alice").Records[0]; third.LastSeen.Before(first.LastSeen.Add(least)) || third.Suspect {
 		r.Errorf("a refresh moved last seen back: %+v", third)
 	}
 }

@@ -8,9 +8,10 @@ local function now()
 end
 
 -- Whether a command comes when its sender has given it up and may have sent the opposite. sent is the sender's estimate,
--- never too high, of this server's time when it sent the command; 0 = it has none.
+-- never too high, of this server's time when it sent the command; 0 = it has none. Both are cut to milliseconds, so a command
+-- that is as old as the patience may have been given up.
 local function late(t, sent, patience)
-  return sent > 0 and t - sent > patience
+  return sent > 0 and t - sent >= patience
 end
 
 -- The moment that ages in a command are counted from.
