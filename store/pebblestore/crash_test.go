@@ -19,7 +19,6 @@ import (
 )
 
 const (
-	crashPoints   = 2000
 	crashesInOne  = 80 // of one run of a store
 	crashedUsers  = 6
 	crashDeadline = 2 * time.Minute // for what must come

@@ -23,6 +23,6 @@ var model = storetest.Harness{
 
 func TestConformance(t *testing.T) {
 	h := harness
-	h.Model = &model
+	h.Model, h.Rounds = &model, conformanceRounds
 	storetest.Run(t, h)
 }

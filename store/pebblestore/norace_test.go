@@ -2,5 +2,8 @@
 
 package pebblestore
 
-// conformanceMemTable is so small that flushes and compactions happen.
-const conformanceMemTable = 64 << 10
+const (
+	conformanceMemTable = 64 << 10 // so small that flushes and compactions happen
+	conformanceRounds   = 0        // as many as the suite likes
+	crashPoints         = 2000
+)

@@ -14,9 +14,9 @@ var crashTests = []test{
 	{name: "Crash", needs: canCrash, run: testCrash},
 }
 
-// S24: ten crashes under load.
+// S24: crashes under load.
 func testCrash(r *rig) {
-	for round := range 10 {
+	for round := range r.rounds(10) {
 		crash(r, rand.New(rand.NewPCG(4, uint64(round))))
 	}
 }

@@ -37,6 +37,9 @@ type Harness struct {
 	// abandons s, which may go on calling its sink and its repliers until Crash returns, and not after that.
 	Crash func(testing.TB, store.Store, Options) store.Store
 
+	// Rounds bounds how often a test of random things is repeated, for a store that is slow; if zero, nothing does.
+	Rounds int
+
 	// Model is the harness of the store to compare with in lock-step: memstore's. It must be able to trim if this
 	// one is.
 	Model *Harness
@@ -68,6 +71,14 @@ func (test test) execute(tb testing.TB, h Harness) {
 	r := newRig(tb, h, newClock(), test.queue)
 	test.run(r)
 	r.verify()
+}
+
+// rounds is how often a test is repeated that would like to be so often.
+func (h Harness) rounds(usual int) int {
+	if h.Rounds > 0 {
+		return min(h.Rounds, usual)
+	}
+	return usual
 }
 
 func hasModel(h Harness) bool         { return h.Model != nil }

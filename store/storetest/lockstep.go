@@ -16,7 +16,7 @@ var lockstepTests = []test{
 
 // Random commands do the same to a store and to the model. The random numbers are fixed, so a failure comes again.
 func testLockstep(r *rig) {
-	for seed := range uint64(8) {
+	for seed := range uint64(r.rounds(8)) {
 		l := newLockstep(r, seed)
 		for range 120 {
 			l.step()
