@@ -12,10 +12,10 @@ import (
 	"lifeline/protocol"
 )
 
-// shortChat is a run of a fraction of a second.
+// shortChat is a run of a fraction of a second. Only what never ends makes it wait.
 func shortChat(target Target) *Chat {
 	return &Chat{Target: target, Pairs: 4, Devices: 1, Window: 4, Size: 64, Warmup: 20 * time.Millisecond,
-		Duration: 200 * time.Millisecond, Finish: 300 * time.Millisecond}
+		Duration: 200 * time.Millisecond, Finish: patience}
 }
 
 // longer runs a chat on a machine that may be too busy for a short one: for longer, and with a new server each time, until
@@ -122,6 +122,9 @@ func TestAChatWithALyingServer(t *testing.T) {
 		r := longer(t, func(s *stub) { s.route = tt.route }, func(target Target) *Chat {
 			o := shortChat(target)
 			o.Pairs = tt.pairs
+			if tt.want.Lost > 0 {
+				o.Finish = 3 * time.Second // without anything new; what is lost never comes
+			}
 			return o
 		}, passedTheTenth)
 		if err := r.Fault(); !errors.Is(err, tt.fault) {

@@ -34,20 +34,19 @@ type reading struct {
 	measured bool
 }
 
-// read looks at the client's sockets, and at the server if it may.
+// read looks at the client's sockets, and at the server if it may. What it reads of a loop is of one moment there.
 func (o *Idle) read(ctx context.Context, r *runner) (now reading, err error) {
-	parts := make([]uint64, len(r.engines))
+	parts := make([]reading, len(r.engines))
 	header := o.header()
-	if err := r.each(func(i int, l *loop) { parts[i] = l.wire(header) }); err != nil {
-		return now, err
-	}
-	counts, err := r.counts()
+	err = r.each(func(i int, l *loop) {
+		parts[i] = reading{pings: l.counts.pings, lost: l.counts.lost.total(), wire: l.wire(header)}
+	})
 	if err != nil {
 		return now, err
 	}
-	now = reading{at: r.clock(), pings: counts.pings, lost: counts.lost.total()}
-	for _, bytes := range parts {
-		now.wire += bytes
+	now.at = r.clock()
+	for _, part := range parts {
+		now.pings, now.lost, now.wire = now.pings+part.pings, now.lost+part.lost, now.wire+part.wire
 	}
 	if o.Metrics != "" {
 		now.measured = true

@@ -102,6 +102,7 @@ func (o *Idle) hold(ctx context.Context, r *runner) (*Holding, error) {
 
 // settledMemory gives garbage back to the system and returns what is left.
 func settledMemory() int {
+	debug.FreeOSMemory() // what is pooled survives one collection
 	debug.FreeOSMemory()
 	return resident()
 }

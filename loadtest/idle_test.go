@@ -57,10 +57,16 @@ func TestHoldingIsMeasured(t *testing.T) {
 	}))
 	defer metrics.Close()
 	s := serveStub(t, func(s *stub) { s.beat = 1 })
-	r := runIdle(t, &Idle{Target: s.target(), Connections: 20, Users: "idle", Hold: 2 * time.Second, Metrics: metrics.URL + "/metrics"})
-	h := r.Holding
-	if err := r.Fault(); err != nil || h == nil || h.Pings == 0 {
-		t.Fatalf("%v\n%s", err, r.Text())
+	r, h := (*IdleReport)(nil), (*Holding)(nil)
+	for hold := 2 * time.Second; h == nil || h.Pings == 0 && hold < patience; hold *= 2 { // a busy machine may ping late
+		asked.Store(0)
+		r = runIdle(t, &Idle{Target: s.target(), Connections: 20, Users: "idle", Hold: hold, Metrics: metrics.URL + "/metrics"})
+		if h = r.Holding; r.Fault() != nil || h == nil {
+			t.Fatalf("%v\n%s", r.Fault(), r.Text())
+		}
+	}
+	if h.Pings == 0 {
+		t.Fatalf("nobody pinged\n%s", r.Text())
 	}
 	if h.WireBytes < 54 { // the segment with the Ping alone
 		t.Errorf("%v bytes on the wire for a ping", h.WireBytes)
@@ -115,6 +121,7 @@ func TestIdleConnectionsComeAtTheirRate(t *testing.T) {
 
 func TestSomeAreRefusedAndSomeAreLost(t *testing.T) {
 	s := serveStub(t, func(s *stub) {
+		s.beat = 36_000 // a Ping on its way when the stub hangs up would make a reset of it
 		s.refuse = func(user string) protocol.Code {
 			switch {
 			case strings.HasSuffix(user, "1"):
