@@ -78,7 +78,7 @@ over variables, variables over the file, the file over the defaults. Exit codes:
 		Example: `  lifelined
   lifelined --store memory
   lifelined --config /etc/lifeline.yaml --log-format json
-  LIFELINE_LISTEN=tcp4://0.0.0.0:7400 lifelined --auth-mode jwt --auth-key 2026:EdDSA:/etc/lifeline/2026.pem`,
+  LIFELINE_LISTEN=tcp4://0.0.0.0:7400 lifelined --auth-mode jwt --auth-key 2026:EdDSA:/etc/lifeline/2026.pem.pub`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -21,14 +22,27 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Auth.Mode, "auth-mode", c.Auth.Mode, "development (loopback only) or jwt")
 	fs.StringVar(&c.Auth.Audience, "auth-audience", c.Auth.Audience, "audience that JWTs must name")
 	fs.Var((*keys)(&c.Auth.Keys), "auth-key", "kid:algorithm:file of a key that verifies JWTs; repeat for more")
-	fs.DurationVar(&c.Heartbeat.Foreground.Interval, "heartbeat-foreground", c.Heartbeat.Foreground.Interval, "ping interval of apps in the foreground")
-	fs.DurationVar(&c.Heartbeat.Background.Interval, "heartbeat-background", c.Heartbeat.Background.Interval, "ping interval of apps in the background")
-	fs.DurationVar(&c.Heartbeat.Desktop, "heartbeat-desktop", c.Heartbeat.Desktop, "ping interval of desktop and wired clients")
-	fs.DurationVar(&c.Heartbeat.LoadBalancerIdle, "load-balancer-idle", c.Heartbeat.LoadBalancerIdle, "idle timeout of the load balancer in front; 0 = none")
+	c.Heartbeat.flags(fs)
 	fs.StringVar(&c.Exclusive, "exclusive", c.Exclusive, "device: one session for each device; platform: one of a user on each platform, so that a second phone replaces the first")
 	c.Routes.flags(fs)
 	fs.StringVar(&c.Log.Level, "log-level", c.Log.Level, "debug, info, warn or error")
 	fs.StringVar(&c.Log.Format, "log-format", c.Log.Format, "text or json")
+}
+
+func (h *Heartbeat) flags(fs *pflag.FlagSet) {
+	span := func(d *time.Duration, name, usage string) { fs.DurationVar(d, name, *d, usage) }
+	span(&h.Foreground.Interval, "heartbeat-foreground", "ping interval of apps in the foreground")
+	span(&h.Foreground.Min, "heartbeat-foreground-min", "shortest ping interval in the foreground")
+	span(&h.Foreground.Max, "heartbeat-foreground-max", "longest ping interval in the foreground")
+	span(&h.Background.Interval, "heartbeat-background", "ping interval of apps in the background, on a network of which nothing is known")
+	span(&h.Background.Min, "heartbeat-background-min", "shortest ping interval in the background")
+	span(&h.Background.Max, "heartbeat-background-max", "longest ping interval in the background")
+	span(&h.SlowMax, "heartbeat-slow-max", "longest ping interval in the background on 2G and 3G")
+	span(&h.Desktop, "heartbeat-desktop", "ping interval of desktop and wired clients")
+	fs.IntVar(&h.EchoesPerDay, "heartbeat-echoes-per-day", h.EchoesPerDay, "trials of a longer silence that a session may make; 0 = none")
+	span(&h.Hold.Foreground, "hold-foreground", "how long an app in the foreground that answers nothing is kept")
+	span(&h.Hold.Background, "hold-background", "how long an app in the background that answers nothing is kept")
+	span(&h.LoadBalancerIdle, "load-balancer-idle", "idle timeout of the load balancer in front; 0 = none")
 }
 
 // keys is a list of keys as a flag: the first value replaces what was there, as for every list flag.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"lifeline/server/liveness"
 )
 
 // parse gives flags as a command line does.
@@ -65,7 +67,9 @@ var settings = map[string]string{
 	"listen": "tcp4://127.0.0.1:1,tcp6://[::1]:2", "http": "127.0.0.1:3", "data-dir": "/var/lib/lifeline", "store": "memory",
 	"loops": "3", "max-connections": "4", "max-payload": "5KiB", "max-body-bytes": "6MiB", "push-window": "7",
 	"auth-mode": "jwt", "auth-audience": "chat", "auth-key": "a:EdDSA:/k/a.pem,b:HS256:/k/b",
-	"heartbeat-foreground": "45s", "heartbeat-background": "2m0s", "heartbeat-desktop": "50s", "load-balancer-idle": "1h0m0s",
+	"heartbeat-foreground": "45s", "heartbeat-foreground-min": "40s", "heartbeat-foreground-max": "1m40s",
+	"heartbeat-background": "2m0s", "heartbeat-background-min": "1m0s", "heartbeat-background-max": "5m0s", "heartbeat-slow-max": "3m0s",
+	"heartbeat-desktop": "50s", "heartbeat-echoes-per-day": "4", "hold-foreground": "20s", "hold-background": "4m0s", "load-balancer-idle": "1h0m0s",
 	"exclusive": "platform", "redis": "r1:6379,r2:6379", "redis-cluster": "true", "redis-master": "m", "redis-username": "u",
 	"redis-password-file": "/k/redis", "route-ttl": "2h0m0s", "node": "n1",
 	"log-level": "debug", "log-format": "json",
@@ -102,8 +106,11 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want.Listen, want.HTTP, want.DataDir, want.Store = []string{"tcp4://127.0.0.1:1", "tcp6://[::1]:2"}, "127.0.0.1:3", "/var/lib/lifeline", "memory"
 	want.Loops, want.MaxConnections, want.MaxPayload, want.MaxBodyBytes, want.PushWindow = 3, 4, 5<<10, 6<<20, 7
 	want.Auth = Auth{Mode: "jwt", Audience: "chat", Keys: []Key{{"a", "EdDSA", "/k/a.pem"}, {"b", "HS256", "/k/b"}}}
-	want.Heartbeat.Foreground.Interval, want.Heartbeat.Background.Interval = 45*time.Second, 2*time.Minute
-	want.Heartbeat.Desktop, want.Heartbeat.LoadBalancerIdle = 50*time.Second, time.Hour
+	want.Heartbeat = Heartbeat{LoadBalancerIdle: time.Hour, Policy: liveness.Policy{
+		Foreground: liveness.Range{Min: 40 * time.Second, Interval: 45 * time.Second, Max: 100 * time.Second},
+		Background: liveness.Range{Min: time.Minute, Interval: 2 * time.Minute, Max: 5 * time.Minute},
+		SlowMax:    3 * time.Minute, Desktop: 50 * time.Second, EchoesPerDay: 4,
+		Hold: liveness.Hold{Foreground: 20 * time.Second, Background: 4 * time.Minute}}}
 	want.Exclusive = ExclusivePlatform
 	want.Routes = Routes{Redis: []string{"r1:6379", "r2:6379"}, Cluster: true, Master: "m", Username: "u", PasswordFile: "/k/redis", TTL: 2 * time.Hour, Node: "n1"}
 	want.Log = Log{Level: "debug", Format: "json"}

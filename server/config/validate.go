@@ -44,7 +44,9 @@ func (c Config) Validate(m Machine) error {
 	switch room := m.Descriptors - DescriptorReserve; {
 	case room < 1:
 		fault("the descriptor limit is %d, and the node needs %d beside those of its connections: raise it (ulimit -n, LimitNOFILE)", m.Descriptors, DescriptorReserve)
-	case c.MaxConnections < 1 || c.MaxConnections > room:
+	case c.MaxConnections < 1:
+		fault("max_connections is %d, must be 0 or more", c.MaxConnections)
+	case c.MaxConnections > room:
 		fault("max_connections is %d and needs %d descriptors with the reserve of %d, but the limit is %d: raise it (ulimit -n, LimitNOFILE) or lower max_connections",
 			c.MaxConnections, c.MaxConnections+DescriptorReserve, DescriptorReserve, m.Descriptors)
 	}
@@ -145,12 +147,19 @@ func (c Config) validateHeartbeat(fault func(string, ...any)) {
 	for _, err := range c.Heartbeat.Validate() {
 		fault("heartbeat.%w", err)
 	}
-	idle, longest := c.Heartbeat.LoadBalancerIdle, c.Heartbeat.Longest()
+	idle := c.Heartbeat.LoadBalancerIdle
 	if idle < 0 {
 		fault("heartbeat.load_balancer_idle is %v, must not be negative", idle)
 	}
-	if idle > 0 && longest > idle-idleMargin {
-		fault("heartbeats may grow to %v, but heartbeat.load_balancer_idle is %v and ends what is silent longer: keep every max %v below it", longest, idle, idleMargin)
+	for _, silence := range []struct {
+		name string
+		most time.Duration
+	}{
+		{"foreground.max", c.Heartbeat.Foreground.Max}, {"background.max", c.Heartbeat.Background.Max}, {"desktop", c.Heartbeat.Desktop},
+	} {
+		if idle > 0 && silence.most > idle-idleMargin {
+			fault("heartbeat.%s is %v, but heartbeat.load_balancer_idle is %v and ends what is silent longer: keep them %v apart", silence.name, silence.most, idle, idleMargin)
+		}
 	}
 }
 

@@ -92,7 +92,9 @@ func TestValidate(t *testing.T) {
 		{"heartbeat outside its bounds", func(c *Config) { c.Heartbeat.Foreground.Interval = 20 * time.Second }, "heartbeat.foreground.interval is 20s"},
 		{"load balancer patient enough", func(c *Config) { c.Heartbeat.LoadBalancerIdle = 930 * time.Second }, ""},
 		{"load balancer too impatient", func(c *Config) { c.Heartbeat.LoadBalancerIdle = 929 * time.Second },
-			"heartbeats may grow to 15m0s, but heartbeat.load_balancer_idle is 15m29s"},
+			"heartbeat.background.max is 15m0s, but heartbeat.load_balancer_idle is 15m29s"},
+		{"load balancer more impatient than a desktop", func(c *Config) { c.Heartbeat.LoadBalancerIdle, c.Heartbeat.Desktop = 930*time.Second, 901*time.Second },
+			"heartbeat.desktop is 15m1s, but"},
 		{"load balancer negative", func(c *Config) { c.Heartbeat.LoadBalancerIdle = -1 }, "must not be negative"},
 	} {
 		c := Default()

@@ -142,17 +142,6 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestLongest(t *testing.T) {
-	if got := DefaultPolicy().Longest(); got != 900*sec {
-		t.Errorf("default: %v", got)
-	}
-	p := DefaultPolicy()
-	p.Desktop = 1000 * sec
-	if got := p.Longest(); got != 1000*sec {
-		t.Errorf("long desktop: %v", got)
-	}
-}
-
 func TestValidate(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

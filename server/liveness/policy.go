@@ -50,9 +50,6 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Longest is the largest interval the policy can ever grant.
-func (p Policy) Longest() time.Duration { return max(p.Foreground.Max, p.Background.Max, p.Desktop) }
-
 // Bounds of everything a policy may hold. Below a second the pings outweigh the messages, above an hour a silent death
 // is seen too late to matter.
 const (
