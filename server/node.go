@@ -33,6 +33,7 @@ type Node struct {
 	opts   Options
 	core   *Core
 	engine *engine
+	within time.Duration // clients have to read their Close when the node stops
 
 	serving atomic.Bool // between the start of the listeners and the stop
 }
@@ -61,10 +62,10 @@ func New(o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Node{opts: o, core: core, engine: newEngine(core, o.Log)}, nil
+	return &Node{opts: o, core: core, engine: newEngine(core, o.Log), within: stopWithin}, nil
 }
 
-// stopWithin is how long clients have to read their Close when the node stops.
+// stopWithin is how long anybody waits for a loop or a client at the end.
 const stopWithin = 5 * time.Second
 
 // Run serves until ctx ends, then tells every client to come back, closes, and returns nil. It returns an error when the
@@ -131,12 +132,12 @@ func (n *Node) ready() error {
 	return nil
 }
 
-// stop closes the sessions politely and then the event loops.
+// stop closes the sessions politely and then the event loops, however long those take with what is left.
 func (n *Node) stop() error {
 	n.serving.Store(false)
 	n.opts.Log.Info("stopping", "sessions", n.core.Sessions())
 	n.core.CloseSessions()
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), n.within)
 	defer cancel()
 	poll := time.NewTicker(20 * time.Millisecond)
 	defer poll.Stop()
@@ -146,9 +147,7 @@ func (n *Node) stop() error {
 		case <-ctx.Done():
 		}
 	}
-	last, cancelLast := context.WithTimeout(context.Background(), stopWithin)
-	defer cancelLast()
-	if err := n.engine.stop(last); err != nil {
+	if err := n.engine.stop(context.Background()); err != nil {
 		return fmt.Errorf("stop the event loops: %w", err)
 	}
 	return nil

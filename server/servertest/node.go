@@ -1,8 +1,11 @@
 package servertest
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -135,6 +138,7 @@ type Login struct {
 	Platform     protocol.Platform
 	Token        string // if empty, a development token
 	Capabilities uint64
+	Duplicates   uint64
 }
 
 // Frame is the Connect frame that says so.
@@ -150,7 +154,7 @@ func (l Login) Frame() *protocol.Connect {
 	}
 	f := &protocol.Connect{Version: protocol.Version, Token: []byte(l.Token), Device: []byte(l.Device), Instance: l.Instance,
 		Attempt: l.Attempt, Platform: l.Platform, Activity: l.Activity, MaxPayload: protocol.PayloadCeiling, Pos: l.Pos,
-		HasPos: l.HasPos, MaxBacklog: l.MaxBacklog, Capabilities: l.Capabilities}
+		HasPos: l.HasPos, MaxBacklog: l.MaxBacklog, Capabilities: l.Capabilities, Duplicates: l.Duplicates}
 	if l.HasPos {
 		f.Epoch = l.Epoch[:]
 	}
@@ -215,3 +219,21 @@ func Idle(d time.Duration) { <-time.After(d) }
 
 // Gauge returns a gauge's value by its full name.
 func (n *Node) Gauge(name string) float64 { return n.Set.GetOrCreateGauge(name, nil).Get() }
+
+// Line returns the value of one line of the metrics page, by all that stands before it.
+func (n *Node) Line(name string) float64 {
+	n.t.Helper()
+	var page bytes.Buffer
+	n.Set.WritePrometheus(&page)
+	for line := range strings.Lines(page.String()) {
+		if rest, ok := strings.CutPrefix(line, name+" "); ok {
+			value, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			if err != nil {
+				n.t.Fatalf("%s: %v", line, err)
+			}
+			return value
+		}
+	}
+	n.t.Fatalf("the page has no line %s", name)
+	return 0
+}
