@@ -232,7 +232,7 @@ func TestOptionsOfAChat(t *testing.T) {
 		set  func(o *Chat)
 		want []string
 	}{
-		{func(o *Chat) { o.Server = "127.0.0.1:7400" }, []string{"server is"}},
+		{func(o *Chat) { o.Server = "udp://127.0.0.1:7400" }, []string{"server is"}},
 		{func(o *Chat) { o.Server = "tcp4://127.0.0.1" }, []string{"server is"}},
 		{func(o *Chat) { o.Sources = []string{"localhost"} }, []string{"source is"}},
 		{func(o *Chat) { o.Loops = -1 }, []string{"loops is -1"}},

@@ -13,7 +13,7 @@ import (
 
 // Target is the server, and where the connections to it come from.
 type Target struct {
-	Server  string   // tcp4://host:port or tcp6://host:port
+	Server  string   // host:port, tcp4://host:port or tcp6://host:port
 	Sources []string // local addresses to dial from, in turn; empty: the system chooses. One serves about 28,000 connections
 	Loops   int      // event loops; 0: one for two cores, for the server may be on the same ones
 }
@@ -28,8 +28,11 @@ func (t *Target) loops() int {
 // address splits the server's address.
 func (t *Target) address() (network, hostPort string, err error) {
 	network, hostPort, ok := strings.Cut(t.Server, "://")
-	if !ok || network != "tcp4" && network != "tcp6" {
-		return "", "", fmt.Errorf("server is %q, expected tcp4://host:port or tcp6://host:port", t.Server)
+	if !ok {
+		network, hostPort = "tcp", t.Server
+	}
+	if network != "tcp" && network != "tcp4" && network != "tcp6" {
+		return "", "", fmt.Errorf("server is %q, expected host:port, tcp4://host:port or tcp6://host:port", t.Server)
 	}
 	if _, _, err := net.SplitHostPort(hostPort); err != nil {
 		return "", "", fmt.Errorf("server is %q: %w", t.Server, err)

@@ -45,7 +45,7 @@ func execute(ctx context.Context, around surroundings, args []string) int {
 	root.SetErr(around.stderr)
 	err := root.ExecuteContext(ctx)
 	if errors.Is(err, loadtest.ErrUnreached) {
-		err = fmt.Errorf("%w; is lifelined running there? --server names another", err)
+		err = fmt.Errorf("%w; is lifelined running there? --server names another. NO_FREE_PORT: --source names other addresses of this machine", err)
 	}
 	if err != nil {
 		fmt.Fprintf(around.stderr, "lifelineload: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))

@@ -122,7 +122,9 @@ func TestUsageFaults(t *testing.T) {
 		{"chat now", []string{"now"}},
 		{"chat --window 65 --size 1 -o xml", []string{"window is 65", "size is 1", `output is "xml"`}},
 		{"idle --activity asleep", []string{"asleep"}},
-		{"idle --connections 0 --server 127.0.0.1:7400", []string{"at least one connection", "tcp4://host:port"}},
+		{"idle --connections 0 --server 127.0.0.1", []string{"at least one connection", `server is "127.0.0.1"`}},
+		{"idle --server ws://127.0.0.1:7400", []string{"tcp4://host:port"}},
+		{"simulate heartbeat --clients -1 --days 366 --seeds 3,1,3", []string{"clients is -1", "days is 366", "seed 3 is given twice"}},
 	} {
 		code, _, stderr := call(t.Context(), localServer, strings.Fields(tt.args)...)
 		if code != exitUsage {
@@ -137,7 +139,7 @@ func TestUsageFaults(t *testing.T) {
 }
 
 func TestHelpHasExamples(t *testing.T) {
-	for _, args := range []string{"--help", "chat --help", "idle --help"} {
+	for _, args := range []string{"--help", "chat --help", "idle --help", "simulate --help", "simulate heartbeat --help"} {
 		code, stdout, _ := call(t.Context(), localServer, strings.Fields(args)...)
 		if code != 0 || !strings.Contains(stdout, "Examples:\n  lifelineload") {
 			t.Errorf("%s: code %d, %s", args, code, stdout)

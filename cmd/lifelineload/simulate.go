@@ -15,9 +15,10 @@ import (
 
 func newSimulate(around surroundings) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "simulate",
-		Short: "Simulate phones and networks in virtual time; no server is needed",
-		Args:  noArgs,
+		Use:     "simulate",
+		Short:   "Simulate phones and networks in virtual time; no server is needed",
+		Example: `  lifelineload simulate heartbeat`,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmd.Help(); err != nil {
 				return err

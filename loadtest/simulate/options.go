@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 )
 
 // Options says how much is simulated. The zero value of a field means its default.
@@ -21,13 +22,18 @@ type Options struct {
 func (o Options) Validate() error {
 	var faults []error
 	if o.Clients < 0 || o.Clients > 1_000_000 {
-		faults = append(faults, fmt.Errorf("clients is %d, must be 1 to 1000000", o.Clients))
+		faults = append(faults, fmt.Errorf("clients is %d, must be 1 to 1000000, or 0 for the default", o.Clients))
 	}
 	if o.Days < 0 || o.Days > 365 {
-		faults = append(faults, fmt.Errorf("days is %d, must be 1 to 365", o.Days))
+		faults = append(faults, fmt.Errorf("days is %d, must be 1 to 365, or 0 for the default", o.Days))
 	}
 	if o.Workers < 0 {
 		faults = append(faults, fmt.Errorf("workers is %d, must not be negative", o.Workers))
+	}
+	for i, seed := range o.Seeds {
+		if slices.Contains(o.Seeds[:i], seed) {
+			faults = append(faults, fmt.Errorf("seed %d is given twice, and would narrow the spread", seed))
+		}
 	}
 	return errors.Join(faults...)
 }
