@@ -25,14 +25,16 @@ import (
 // failing is a filesystem whose writes and syncs of some files fail while it is on.
 type failing struct {
 	suffix string
+	making bool // only the making of them fails
 	cause  error
 	on     atomic.Bool
 	count  atomic.Int64
 }
 
 func (f *failing) MaybeError(op errorfs.Op) error {
-	writes := op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpCreate
-	if !f.on.Load() || !writes || !strings.HasSuffix(op.Path, f.suffix) {
+	makes := op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite
+	writes := op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
+	if !f.on.Load() || !makes && (f.making || !writes) || !strings.HasSuffix(op.Path, f.suffix) {
 		return nil
 	}
 	f.count.Add(1)
@@ -96,8 +98,11 @@ func TestFailingLogEndsTheStore(t *testing.T) {
 	}
 }
 
-// childDir tells this test's executable to be the child of TestFailingLogEndsTheProcess.
-const childDir = "LIFELINE_TEST_FAILING_DIR"
+// Tell this test's executable to be the child of TestFailingLogEndsTheProcess, and what fails there.
+const (
+	childDir   = "LIFELINE_TEST_FAILING_DIR"
+	childMakes = "LIFELINE_TEST_FAILING_MAKES" // not empty: only the making of the next log
+)
 
 // TestMain becomes that child when it is told so.
 func TestMain(m *testing.M) {
@@ -108,11 +113,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// failingChild sends until the process ends: after 50 messages the log cannot be written. It prints what was acknowledged.
+// failingChild sends until the process ends: after 50 messages the log cannot be written, or no other one be made. It prints
+// what was acknowledged.
 func failingChild(dir string) {
-	log := &failing{suffix: ".log", cause: syscall.ENOSPC}
+	log := &failing{suffix: ".log", cause: syscall.ENOSPC, making: os.Getenv(childMakes) != ""}
 	s, err := Open(Options{
-		Dir: dir, FS: errorfs.Wrap(vfs.Default, log), FloorBytes: 1, FloorPercent: -1, BallastBytes: -1,
+		Dir: dir, FS: errorfs.Wrap(vfs.Default, log), MemTableBytes: 64 << 10, FloorBytes: 1, FloorPercent: -1, BallastBytes: -1,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	})
 	if err != nil {
@@ -129,13 +135,25 @@ func failingChild(dir string) {
 
 // With the default Fatal the process ends, says why in its last line, and has acknowledged nothing that is not there.
 func TestFailingLogEndsTheProcess(t *testing.T) {
+	for _, tt := range []struct {
+		name, makes string
+		whole       func(acknowledged int) bool
+	}{
+		{"it cannot be written", "", func(n int) bool { return n == 50 }},
+		{"the next one cannot be made", "1", func(n int) bool { return n > 50 }},
+	} {
+		t.Run(tt.name, func(t *testing.T) { failingLogEndsTheProcess(t, tt.makes, tt.whole) })
+	}
+}
+
+func failingLogEndsTheProcess(t *testing.T, makes string, whole func(acknowledged int) bool) {
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir() + "/store"
 	child := exec.Command(executable, "-test.run=^$")
-	child.Env = append(os.Environ(), childDir+"="+dir)
+	child.Env = append(os.Environ(), childDir+"="+dir, childMakes+"="+makes)
 	var stdout, stderr bytes.Buffer
 	child.Stdout, child.Stderr = &stdout, &stderr
 	var exit *exec.ExitError
@@ -157,7 +175,7 @@ func TestFailingLogEndsTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	start, err := s.Start("bob", "phone")
-	if err != nil || acknowledged != 50 || start.Head < 50 {
+	if err != nil || !whole(acknowledged) || start.Head < uint64(acknowledged) {
 		t.Errorf("%d were acknowledged, %d are there, %v", acknowledged, start.Head, err)
 	}
 	if err := s.Close(); err != nil {

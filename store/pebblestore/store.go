@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -70,7 +71,12 @@ func (s *Store) open(o Options) error {
 
 	fs, slow := vfs.WithDiskHealthChecks(o.FS, slowDisk, nil, events.DiskSlow)
 	s.slow = slow
-	fs = vfs.OnDiskFull(&timedFS{fs, observed.observeFsync}, s.disk.exhausted)
+	var opened atomic.Bool // until then there is nothing to end, and Pebble returns the error
+	fs = &timedFS{vfs.OnDiskFull(fs, s.disk.exhausted), observed.observeFsync, func(err error) {
+		if opened.Load() {
+			fatal(fmt.Errorf("the log cannot be written: %w", err))
+		}
+	}}
 	cache := pebble.NewCache(o.CacheBytes)
 	defer cache.Unref()
 	log := &logger{fatal, o.Log, limit}
@@ -81,6 +87,7 @@ func (s *Store) open(o Options) error {
 		return errors.Join(err, slow.Close())
 	}
 	s.db = db
+	opened.Store(true)
 	engine := newEngine(db)
 
 	s.disk.look()
