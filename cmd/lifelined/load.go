@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,11 +16,11 @@ const configVariable = config.EnvironmentPrefix + "CONFIG"
 
 // load reads every source and returns the effective, valid configuration.
 func load(cmd *cobra.Command, around surroundings) (config.Config, error) {
-	file, err := readFile(cmd, around.environment)
+	file, text, err := readFile(cmd, around.environment)
 	if err != nil {
 		return config.Config{}, err
 	}
-	cfg, err := config.Load(config.Sources{YAML: file, Environment: around.environment, Flags: cmd.Flags()})
+	cfg, err := config.Load(config.Sources{File: file, YAML: text, Environment: around.environment, Flags: cmd.Flags()})
 	if err != nil {
 		return config.Config{}, fmt.Errorf("configuration:\n%w", err)
 	}
@@ -31,29 +32,30 @@ func load(cmd *cobra.Command, around surroundings) (config.Config, error) {
 	if err := cfg.Validate(machine); err != nil {
 		return config.Config{}, fmt.Errorf("configuration:\n%w", err)
 	}
-	if _, err := cfg.Auth.Verifier(); err != nil {
+	_, err = cfg.Auth.Verifier()
+	_, unread := password(cfg.Routes.PasswordFile)
+	if err := errors.Join(err, unread); err != nil {
 		return config.Config{}, fmt.Errorf("configuration:\n%w", err)
 	}
 	return cfg, nil
 }
 
-// readFile returns the content of the YAML file that --config or the environment names, and nothing without one.
-func readFile(cmd *cobra.Command, environment []string) ([]byte, error) {
-	path, err := cmd.Flags().GetString("config")
+// readFile returns the YAML file that --config or the environment names and its content, and nothing without one.
+func readFile(cmd *cobra.Command, environment []string) (path string, text []byte, err error) {
+	path, err = cmd.Flags().GetString("config")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	if !cmd.Flags().Changed("config") {
 		path = variable(environment, configVariable)
 	}
 	if path == "" {
-		return nil, nil
+		return "", nil, nil
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("configuration file: %w", err)
+	if text, err = os.ReadFile(path); err != nil {
+		return "", nil, fmt.Errorf("configuration file: %w", err)
 	}
-	return text, nil
+	return path, text, nil
 }
 
 func variable(environment []string, name string) string {

@@ -78,6 +78,8 @@ func TestUsageFaults(t *testing.T) {
 		{"missing file", []string{"--config=/does/not/exist"}, []string{"/does/not/exist"}},
 		{"unknown key", []string{"check", "--config", write(t, "lops: 1\n")}, []string{`line 1: unknown key "lops"`}},
 		{"missing key file", []string{"check", "--auth-mode=jwt", "--auth-key=a:EdDSA:/does/not/exist"}, []string{"/does/not/exist"}},
+		{"missing files of keys and passwords", []string{"check", "--auth-mode=jwt", "--auth-key=a:EdDSA:/does/not/exist", "--redis=h:1", "--redis-password-file=/nor/does/this"},
+			[]string{"/does/not/exist", "/nor/does/this"}},
 		{"unknown flag", []string{"--lops"}, []string{"--lops"}},
 		{"unknown command", []string{"serve"}, []string{"serve"}},
 		{"argument", []string{"check", "x"}, []string{`"x"`}},

@@ -18,7 +18,8 @@ const EnvironmentPrefix = "LIFELINE_"
 
 // Sources is where a configuration comes from, the later field winning over the earlier one.
 type Sources struct {
-	YAML        []byte // a file's content
+	File        string // a file's name, for its faults
+	YAML        []byte // its content
 	Environment []string
 	Flags       *pflag.FlagSet // parsed; only flags that were given count
 }
@@ -27,8 +28,8 @@ type Sources struct {
 func Load(s Sources) (Config, error) {
 	c := Default()
 	var faults []error
-	if err := c.readYAML(s.YAML); err != nil {
-		faults = append(faults, err)
+	for _, err := range c.readYAML(s.YAML) {
+		faults = append(faults, fmt.Errorf("configuration file %s: %w", s.File, err))
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	c.Flags(flags)
@@ -85,7 +86,8 @@ func (c Config) YAML() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func (c *Config) readYAML(text []byte) error {
+// readYAML returns every fault.
+func (c *Config) readYAML(text []byte) (faults []error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	err := decoder.Decode(c)
@@ -93,17 +95,16 @@ func (c *Config) readYAML(text []byte) error {
 		return nil
 	}
 	if typed := (*yaml.TypeError)(nil); errors.As(err, &typed) {
-		var faults []error
 		for _, line := range typed.Errors {
-			faults = append(faults, errors.New("configuration file, "+plain(line)))
+			faults = append(faults, errors.New(plain(line)))
 		}
-		return errors.Join(faults...)
+		return faults
 	}
 	if err != nil {
-		return fmt.Errorf("configuration file: %w", err)
+		return []error{err}
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return errors.New("configuration file: more than one document")
+		return []error{errors.New("more than one document")}
 	}
 	return nil
 }

@@ -127,11 +127,11 @@ func TestSourceFaults(t *testing.T) {
 		sources Sources
 		want    []string
 	}{
-		{"unknown keys with their lines", Sources{YAML: []byte("loops: 1\nlops: 2\nauth:\n  mod: jwt\n")},
-			[]string{`line 2: unknown key "lops"`, `line 4: unknown key "mod"`}},
+		{"unknown keys with their lines", Sources{File: "/etc/lifeline.yaml", YAML: []byte("loops: 1\nlops: 2\nauth:\n  mod: jwt\n")},
+			[]string{`configuration file /etc/lifeline.yaml: line 2: unknown key "lops"`, `/etc/lifeline.yaml: line 4: unknown key "mod"`}},
 		{"unknown key of the heartbeat", Sources{YAML: []byte("heartbeat:\n  foregrund: {}\n")}, []string{`line 2: unknown key "foregrund"`}},
 		{"wrong types", Sources{YAML: []byte("loops: many\nhttp: [a]\nlisten: {}\nroutes: {cluster: 3}\nauth: 7\n")}, []string{
-			`configuration file, line 1: "many": expected a whole number`, "line 2: expected one text", "line 3: expected a list",
+			`line 1: "many": expected a whole number`, "line 2: expected one text", "line 3: expected a list",
 			`line 4: "3": expected true or false`, "line 5:"}},
 		{"wrong size", Sources{YAML: []byte("loops: 1\nmax_payload: 3 bananas\n")}, []string{"line 2", "3 bananas", "KiB"}},
 		{"wrong size and what is behind it", Sources{YAML: []byte("max_payload: 32KB\nlops: 2\nmax_body_bytes: []\npush_window: many\nroute:\n")},
