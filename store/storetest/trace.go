@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long a test waits for what must come. Inside a synctest bubble it costs nothing.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Step is one thing seen of a store. Exactly one field is set.
 type Step struct {
