@@ -41,8 +41,12 @@ func newRoster(self Self, patience time.Duration) roster {
 }
 
 // observe takes leases that were asked for at a moment and have arrived since: what is left of a lease is counted from
-// that moment, so a node never counts for longer than the table says.
+// that moment, so a node never counts for longer than the table says. Look-ups ask for them too, so answers overtake one
+// another; one that was asked for before another that has been taken says nothing new.
 func (r *roster) observe(l Leases, asked time.Time) {
+	if asked.Before(r.read) {
+		return
+	}
 	r.look(asked)
 	for i := range l.Known {
 		s := &l.Known[i]
@@ -65,9 +69,6 @@ func (r *roster) observe(l Leases, asked time.Time) {
 // still, proves nothing about others: they could not be seen.
 func (r *roster) look(asked time.Time) {
 	before := r.read
-	if !asked.After(before) {
-		return
-	}
 	r.read = asked
 	blind := asked.Sub(before) - r.patience/4
 	if before.IsZero() || blind <= 0 {

@@ -169,6 +169,35 @@ func TestRosterFollowsIncarnations(t *testing.T) {
 	}
 }
 
+// An answer that was overtaken brings nothing back.
+func TestOvertakenLeasesAreIgnored(t *testing.T) {
+	with := live("a", 1)
+	with.Generations = Generations{11}
+	of := func(l Lease) Leases {
+		return Leases{Live: []Lease{l}, Known: []Sighting{{Node: l.Node, Incarnation: l.Incarnation}}}
+	}
+	for _, tt := range []struct {
+		name        string
+		later, late Leases
+		incarnation uint64
+		want        standing
+	}{
+		{"generations that were taken back", of(live("a", 1)), of(with), 1, standsLive},
+		{"the goodbye of an earlier process", of(live("a", 2)), Leases{Known: []Sighting{{Node: "a", Incarnation: 1, Released: true}}}, 2, standsLive},
+		{"an earlier process", of(live("a", 2)), of(with), 1, standsDead},
+		{"a node that has said goodbye since", Leases{Known: []Sighting{{Node: "a", Incarnation: 1, Released: true}}}, of(with), 1, standsDead},
+	} {
+		r := told(tt.later)
+		r.observe(tt.late, at0.Add(-1))
+		if got := r.standing("a", tt.incarnation, at0); got != tt.want {
+			t.Errorf("%s: got %d, want %d", tt.name, got, tt.want)
+		}
+		if g := r.evidence(Generations{11}, at0)[0]; g != 0 && tt.want == standsLive {
+			t.Errorf("%s: it proves again", tt.name)
+		}
+	}
+}
+
 func TestEvidence(t *testing.T) {
 	with := func(l Lease, g ...uint64) Lease {
 		copy(l.Generations[:], g)
