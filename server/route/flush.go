@@ -112,6 +112,7 @@ func (r *Registrar) refresh(ctx context.Context, batch []*work) error {
 		default:
 			w.op, w.repair = opRegister, true
 			r.pending.put(w)
+			r.rec.mark = r.pending.end() // a pass that is under way took it for waiting already
 		}
 	}
 	return err

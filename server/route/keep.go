@@ -215,16 +215,15 @@ func (r *Registrar) publish() {
 	r.counters.state.Store(uint32(r.breaker.State))
 }
 
+var ops = [...]op{registered: opRegister, refreshed: opRefresh, removed: opRemove}
+
 // absorb takes what has come.
 func (r *Registrar) absorb() {
 	for _, e := range r.inbox.take() {
 		switch e.kind {
-		case registered:
-			r.queue(work{op: opRegister, at: e.at, session: e.session})
-		case refreshed:
-			r.queue(work{op: opRefresh, at: e.at, session: e.session})
-		case removed:
-			r.queue(work{op: opRemove, at: e.at, session: e.session})
+		case registered, refreshed, removed:
+			r.rec.told(e.kind, e.session)
+			r.queue(work{op: ops[e.kind], at: e.at, session: e.session})
 		case walked:
 			r.rec.listed(e.cursor, e.sessions, e.next)
 		case asked:

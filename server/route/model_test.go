@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"lifeline/server/route"
+	"lifeline/server/route/routetest"
 )
 
 // late delivers a session's events after random times, in their order.
@@ -90,6 +91,88 @@ func TestLateEvents(t *testing.T) {
 					t.Errorf("%d records of %d sessions, %d repaired", len(c.records()), live, repaired)
 				}
 			})
+		})
+	}
+}
+
+// loop is a node's only event loop: what it says arrives in its order, in bursts that wait for up to a while.
+type loop struct {
+	*routetest.Node
+	most time.Duration
+
+	mu    sync.Mutex
+	rng   *rand.Rand
+	queue []func()
+}
+
+func (l *loop) deliver(_ uint64, event func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.queue = append(l.queue, event); len(l.queue) > 1 {
+		return
+	}
+	time.AfterFunc(time.Duration(l.rng.Int64N(int64(l.most))), func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, event := range l.queue {
+			event()
+		}
+		l.queue = nil
+	})
+}
+
+func (l *loop) Walk(cursor uint64, most int, reply func([]route.Session, uint64)) {
+	l.Node.Walk(cursor, most, func(sessions []route.Session, next uint64) {
+		l.deliver(0, func() { reply(sessions, next) })
+	})
+}
+
+func (l *loop) Holds(conns []uint64, reply func([]bool)) {
+	l.Node.Holds(conns, func(held []bool) { l.deliver(0, func() { reply(held) }) })
+}
+
+// Sessions come, go and change while one pass over them follows the other. As nothing is lost, no pass finds anything to
+// repair, no scan an orphan, and the table has what the events have done.
+func TestPassesAmongEvents(t *testing.T) {
+	for seed := range uint64(4) {
+		bubble(t, func(c *cluster) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			l := &loop{most: 40 * time.Millisecond, rng: rand.New(rand.NewPCG(seed, 6))}
+			a := c.prepare(route.Self{Node: "a", Incarnation: 1}, func(o *route.Options) {
+				l.Node = o.Host.(*routetest.Node)
+				o.Host, o.ReconcileEvery = l, 100*time.Millisecond
+			})
+			a.Deliver = l.deliver
+			c.run(a)
+			settle()
+			doubts := a.Counters().Doubts.Load()
+			users := make([]string, 300)
+			for i := range users {
+				users[i] = fmt.Sprintf("user %d", i)
+			}
+			for attempt := range uint64(2000) {
+				user := users[rng.IntN(len(users))]
+				conn := a.Conn(user, "phone")
+				switch {
+				case conn != 0 && rng.IntN(3) == 0:
+					a.Due(conn, rng.IntN(2) == 0)
+				case conn != 0 && rng.IntN(3) > 0:
+					a.Close(conn)
+				default:
+					a.Open(user, "phone", 1, attempt, 0)
+				}
+				if rng.IntN(4) == 0 {
+					pass(time.Duration(rng.IntN(20)) * time.Millisecond)
+				}
+			}
+			passes := a.Counters().Reconciles.Load()
+			pass(time.Second)
+			c.exact(users, []*member{a})
+			counters := a.Counters()
+			found := []uint64{counters.Doubts.Load() - doubts, counters.Repaired.Load(), counters.Orphans.Load()}
+			if !slices.Equal(found, []uint64{0, 0, 0}) || passes < 20 {
+				t.Errorf("seed %d: doubts, repairs and orphans %d in %d passes", seed, found, passes)
+			}
 		})
 	}
 }
@@ -182,6 +265,14 @@ func (c *cluster) exact(users []string, nodes []*member) {
 	if len(got) != live {
 		c.Errorf("%d records of %d sessions", len(got), live)
 	}
+	suspects := make(map[route.Key]bool)
+	for _, m := range nodes {
+		m.Walk(0, live, func(sessions []route.Session, _ uint64) {
+			for _, s := range sessions {
+				suspects[m.self.Key(s.User, s.Device, s.ConnID)] = s.Suspect
+			}
+		})
+	}
 	for _, m := range nodes {
 		f := m.Find(context.Background(), users)
 		online, _, unknown := f.Route(users)
@@ -192,6 +283,11 @@ func (c *cluster) exact(users []string, nodes []*member) {
 			has := slices.ContainsFunc(nodes, func(m *member) bool { return m.Conn(user, "phone") != 0 })
 			if slices.Contains(online, user) != has {
 				c.Errorf("%s is wrong about %s, who has a session: %v", m.self.Node, user, has)
+			}
+		}
+		for _, rec := range f.Records {
+			if want, lives := suspects[rec.Key()]; lives && rec.Suspect != want {
+				c.Errorf("%s calls %s suspect: %v", m.self.Node, rec.User, rec.Suspect)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -38,6 +39,18 @@ func (c *reconcile) listed(cursor uint64, sessions []Session, next uint64) {
 	}
 	c.waiting, c.sessions, c.cursor, c.ended = false, sessions, next, next == 0
 	c.next = c.begun // at once; compare sets the pace
+}
+
+// told takes what a loop has said of a session since it listed it: that is the later word.
+func (c *reconcile) told(kind eventKind, s Session) {
+	i := slices.IndexFunc(c.sessions, func(listed Session) bool { return listed.ConnID == s.ConnID })
+	switch {
+	case i < 0:
+	case kind == removed:
+		c.sessions = slices.Delete(c.sessions, i, i+1)
+	default:
+		c.sessions[i] = s
+	}
 }
 
 // due is when reconcileStep has something to do by the clock.
@@ -108,7 +121,7 @@ func (r *Registrar) compare(ctx context.Context, sessions []Session) {
 		case rec == nil || rec.Key() != r.opts.Self.Key(s.User, s.Device, s.ConnID):
 			missing = missing || rec == nil
 			r.queue(work{op: opRegister, repair: true, at: r.now(), session: *s})
-		case rec.Expiry.Sub(l.Now) < r.opts.Self.TTL/3:
+		case rec.Expiry.Sub(l.Now) < r.opts.Self.TTL/3 || rec.Suspect != s.Suspect:
 			r.queue(work{op: opRefresh, at: r.now(), session: *s})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -255,5 +256,110 @@ func TestWhatWaits(t *testing.T) {
 	}
 	if r.breaker.State != Degraded || r.pending.has(1) || !r.pending.has(2) {
 		t.Errorf("the table is %v, and of %d that wait the registration is %v", r.breaker.State, len(r.pending.conns), r.pending.has(1))
+	}
+}
+
+// drive runs a Registrar by hand until nothing is left to do.
+func drive(r *Registrar) {
+	for range 40 {
+		r.absorb()
+		r.turn(context.Background())
+		time.Sleep(gather)
+	}
+}
+
+// there returns what the table has of a user.
+func there(t *testing.T, r *Registrar, user string) []Record {
+	t.Helper()
+	l, err := r.table.Lookup(context.Background(), []string{user})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Records
+}
+
+// awaitsHost has a pass come to where it waits for the host.
+func awaitsHost(r *Registrar) {
+	r.reconcileAt = r.now()
+	for !r.rec.waiting {
+		r.reconcileStep(context.Background(), r.now())
+	}
+}
+
+// A session ends between its loop's answer to a pass and the comparison, whether it was in the table or still waited: no
+// record of it must come, and it is no reason to doubt.
+func TestSessionEndsBehindTheWalk(t *testing.T) {
+	for _, written := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := trusting(t)
+			s := Session{User: "u", Device: "d", ConnID: 7, Order: 1, Started: time.Now(), Seen: time.Now()}
+			r.Registered(s)
+			if written {
+				drive(r)
+			}
+			awaitsHost(r)
+			lives := Session{User: "v", Device: "d", ConnID: 8, Order: 2, Started: time.Now(), Seen: time.Now()}
+			r.Registered(lives)
+			r.inbox.post(event{kind: walked, sessions: []Session{s, lives}})
+			r.Removed("u", "d", 7)
+			drive(r)
+			if got := there(t, r, "u"); len(got) != 0 {
+				t.Errorf("written %v: the table has %+v", written, got)
+			}
+			if n := r.counters.Doubts.Load() + r.counters.Repaired.Load(); n != 0 || !r.breaker.Trusted() || len(there(t, r, "v")) != 1 {
+				t.Errorf("written %v: %d doubts and repairs, the table is %v", written, n, r.breaker.State)
+			}
+		})
+	}
+}
+
+// What a session was like while the table was away is brought into it; and what a loop says behind its answer to a pass
+// stands.
+func TestSuspectFlagIsRepaired(t *testing.T) {
+	for _, behind := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r, _ := trusting(t)
+			s := Session{User: "u", Device: "d", ConnID: 7, Order: 1, Started: time.Now(), Seen: time.Now()}
+			r.Registered(s)
+			drive(r)
+			changed := s
+			changed.Suspect = true
+			if behind {
+				awaitsHost(r)
+				r.inbox.post(event{kind: walked, sessions: []Session{s}})
+				r.Refreshed(changed)
+			} else {
+				for range suspectProbes {
+					r.errored("nothing", ErrDegraded)
+				}
+				r.Refreshed(changed)
+				r.absorb()
+				r.probe(context.Background())
+				awaitsHost(r)
+				r.inbox.post(event{kind: walked, sessions: []Session{changed}})
+			}
+			drive(r)
+			if got := there(t, r, "u"); len(got) != 1 || !got[0].Suspect || !r.breaker.Trusted() {
+				t.Errorf("behind the answer %v: the table has %+v and is %v", behind, got, r.breaker.State)
+			}
+		})
+	}
+}
+
+// A refresh that waits is no registration: when it finds nothing, the pass waits for what it makes of it.
+func TestPassWaitsForWhatARefreshMisses(t *testing.T) {
+	r, _ := newTestRegistrar(t)
+	s := Session{User: "u", Device: "d", ConnID: 7, Order: 1, Started: time.Now(), Seen: time.Now()}
+	r.queue(work{op: opRefresh, session: s})
+	r.compare(context.Background(), []Session{s})
+	r.rec.mark, r.rec.ended = r.pending.end(), true
+	now := time.Now()
+	r.flush(context.Background(), now)
+	if r.reconcileStep(context.Background(), now); r.breaker.Trusted() {
+		t.Error("a session waits, and the lease says that there is none")
+	}
+	r.flush(context.Background(), now.Add(gather))
+	if r.reconcileStep(context.Background(), now); !r.breaker.Trusted() || len(there(t, r, "u")) != 1 {
+		t.Errorf("everything is written, and the table is %v", r.breaker.State)
 	}
 }

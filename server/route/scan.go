@@ -159,11 +159,11 @@ func (r *Registrar) examine(keys []Key) {
 }
 
 // examined sorts out the connections that have ended. A ConnID is never used again, so one that is not held now will
-// never be.
+// never be. One whose removal waits is no orphan.
 func (r *Registrar) examined(keys []Key, holds []bool) {
 	r.questions--
 	for i, holds := range holds {
-		if !holds {
+		if !holds && !r.pending.has(keys[i].ConnID) {
 			r.orphans = append(r.orphans, keys[i])
 		}
 	}

@@ -117,7 +117,8 @@ func (n *Node) Due(conn uint64, suspect bool) {
 	if !suspect {
 		s.Seen = n.now()
 	}
-	n.registrar.Refreshed(*s)
+	registrar, now := n.registrar, *s
+	n.deliver(conn, func() { registrar.Refreshed(now) })
 }
 
 // Heard notes that bytes have come in for a session. Nobody is told.
