@@ -6,16 +6,23 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"lifeline/protocol"
 )
 
-// dialMany is the dialler: it logs in many devices one after another, says so, and holds them until it is killed.
-// Arguments: address, number.
+// dialMany is the dialler: it logs in many devices, says so, and holds them until it is killed. Arguments: address, number.
 func dialMany(args []string) {
 	hold(args, protocol.PlatformUnspecified, func(int, net.Conn) {})
 }
+
+// dialsAtOnce are under way, for on a busy machine each waits for its turn again and again.
+const dialsAtOnce = 16
+
+// held is out of the collector's reach: it would close them.
+var held []net.Conn
 
 // hold does what its arguments say and never returns. attend is told of each connection when it is logged in.
 func hold(args []string, platform protocol.Platform, attend func(i int, conn net.Conn)) {
@@ -24,17 +31,24 @@ func hold(args []string, platform protocol.Platform, attend func(i int, conn net
 		fmt.Println(err)
 		os.Exit(exitUsage)
 	}
-	held := make([]net.Conn, 0, count)
-	for i := range count {
-		conn, err := dialOne(args[0], i, platform)
-		if err != nil {
-			fmt.Printf("connection %d: %v\n", i, err)
-			os.Exit(exitFailed)
-		}
-		held = append(held, conn)
-		attend(i, conn)
+	held = make([]net.Conn, count)
+	var next atomic.Int64
+	var dialling sync.WaitGroup
+	for range dialsAtOnce {
+		dialling.Go(func() {
+			for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+				conn, err := dialOne(args[0], i, platform)
+				if err != nil {
+					fmt.Printf("connection %d: %v\n", i, err)
+					os.Exit(exitFailed)
+				}
+				held[i] = conn
+				attend(i, conn)
+			}
+		})
 	}
-	fmt.Println("holding", len(held))
+	dialling.Wait()
+	fmt.Println("holding", count)
 	select {}
 }
 

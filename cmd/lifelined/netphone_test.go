@@ -16,6 +16,7 @@ import (
 // The phone is a child, so that it can be frozen and be in another namespace.
 func init() {
 	if os.Getenv(roleVariable) == "phone" {
+		go endWithParent()
 		phone(os.Args[1], os.Args[2])
 		os.Exit(0)
 	}

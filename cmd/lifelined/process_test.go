@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -23,7 +24,11 @@ import (
 const roleVariable = "LIFELINED_TEST_ROLE"
 
 func TestMain(m *testing.M) {
-	switch role := os.Getenv(roleVariable); role {
+	role := os.Getenv(roleVariable)
+	if role != "" {
+		go endWithParent()
+	}
+	switch role {
 	case "":
 		os.Exit(m.Run())
 	case "server":
@@ -37,6 +42,13 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "unknown role", role)
 		os.Exit(exitUsage)
 	}
+}
+
+// endWithParent ends a child when the test that holds the other end of its input is gone: no server outlives a test that was
+// killed.
+func endWithParent() {
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	os.Exit(exitFailed)
 }
 
 // patience bounds every wait of these tests; crowdPatience those for thousands of connections.
@@ -77,6 +89,9 @@ func child(t testing.TB, role, wrap string, args ...string) *process {
 	}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+role)
 	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if _, err := p.cmd.StdinPipe(); err != nil { // closed with this process, or when the child has ended
+		t.Fatal(err)
+	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
