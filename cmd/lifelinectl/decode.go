@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,9 +28,9 @@ func newDecode(around surroundings) *cobra.Command {
 		Short: "Print frames in their text form",
 		Long: `decode reads frames, one behind the other, from a file or from standard input and prints each in its text form.
 
-The input is raw bytes, or hexadecimal with any spaces and with comments from # or ; to the end of the line; the vectors
-of protocol/testdata are read as they are. Which of them is guessed: --hex and --raw say it. Payloads and tokens show as sizes. A frame that
-cannot be read ends the output with exit code 1.`,
+The input is raw bytes, or hexadecimal with any spaces and with comments from # or ; to the end of the line. Vectors of
+frames, as in protocol/testdata, are read as they are. Which of them is guessed: --hex and --raw say it. Payloads and
+tokens show as sizes. A frame that cannot be read ends the output with exit code 1.`,
 		Example: `  echo "01 07  01 07" | lifelinectl decode
   lifelinectl decode protocol/testdata/vectors/ack.txt
   lifelinectl decode -o json frames.bin`,
@@ -96,15 +97,17 @@ func fromHex(input []byte) ([]byte, error) {
 	return out, nil
 }
 
-// withoutComments leaves the digits: comments begin with # or ;, and lines that begin with = or > are names and text of
-// vectors.
+// verdicts begin the lines of vectors that are not bytes: names, text, and what is to come of it.
+const verdicts = "=>~!@"
+
+// withoutComments leaves the digits: comments begin with # or ;.
 func withoutComments(input []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(input) {
 		if i := bytes.IndexAny(line, "#;"); i >= 0 {
 			line = line[:i]
 		}
-		if len(line) > 0 && (line[0] == '=' || line[0] == '>') {
+		if len(line) > 0 && strings.IndexByte(verdicts, line[0]) >= 0 {
 			line = nil
 		}
 		out = append(append(out, line...), '\n')

@@ -64,8 +64,8 @@ func exitCode(err error) int {
 		return exitRefused
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "required flag"):
-		return exitUsage // cobra has no type for these
+	case strings.HasPrefix(err.Error(), "required flag"):
+		return exitUsage // cobra has no type for it
 	}
 	return exitFailed
 }
@@ -78,6 +78,14 @@ func exactly(check cobra.PositionalArgs) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// noCommand refuses what is no command.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(fmt.Errorf("unknown command %q; %s --help says what there is", args[0], cmd.CommandPath()))
+	}
+	return nil
 }
 
 // flagFault is the fault of a command line that cobra could not read. It looks at flags first, so a command that is not

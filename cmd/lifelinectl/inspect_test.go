@@ -12,7 +12,11 @@ func operators(t *testing.T) (address string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/devices", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("user") != "bob" {
+		switch r.URL.Query().Get("user") {
+		case "nobody":
+			_, _ = w.Write([]byte("[]"))
+			return
+		case "":
 			http.Error(w, "user: want an id", http.StatusBadRequest)
 			return
 		}
@@ -54,6 +58,16 @@ func TestDevices(t *testing.T) {
 	}
 }
 
+// A user without devices is an answer, and scripts find no line.
+func TestNoDevices(t *testing.T) {
+	at := operators(t)
+	for _, format := range []string{"text", "json"} {
+		if code, out, errs := run(t, "devices", "nobody", "--http", at, "-o", format); code != 0 || out != "" || !strings.Contains(errs, "no device of nobody") {
+			t.Errorf("%s: code %d: %s%s", format, code, out, errs)
+		}
+	}
+}
+
 func TestPresence(t *testing.T) {
 	at := operators(t)
 	code, out, errs := run(t, "presence", "bob", "cid", "--http", at)
@@ -83,7 +97,7 @@ func TestInspectExitCodes(t *testing.T) {
 		args []string
 		want int
 	}{
-		{[]string{"devices", "nobody", "--http", at}, exitRefused},
+		{[]string{"devices", "", "--http", at}, exitRefused},
 		{[]string{"trace", "9.9.9", "--http", at}, exitRefused},
 		{[]string{"trace", "1.0.1", "--http", "127.0.0.1:1"}, exitUnreached},
 		{[]string{"devices"}, exitUsage},

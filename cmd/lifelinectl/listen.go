@@ -69,6 +69,9 @@ func (l *listen) run(ctx context.Context) (err error) {
 	if l.count < 0 {
 		return usage(errors.New("--count is negative"))
 	}
+	if l.timeout < 0 {
+		return usage(errors.New("--timeout is negative"))
+	}
 	o, err := l.login.options(l.around)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ Exit codes:
 		Example: `  lifelinectl listen --as bob --device phone
   seq 1 100000 | lifelinectl send --as alice --to bob
   lifelinectl send --as alice --to bob "dinner at eight?"`,
-		Args:          cobra.NoArgs,
+		Args:          noCommand,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

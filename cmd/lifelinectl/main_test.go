@@ -30,7 +30,7 @@ func TestCommandLinesThatAreWrong(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"", "a command is missing"},
 		{"frobnicate", "unknown command"},
-		{"sned --as alice --to bob hi", `unknown command "sned"`},
+		{"sned --as alice --to bob hi", `unknown command "sned"; lifelinectl --help says what there is`},
 		{"devices", "usage: lifelinectl devices USER"},
 		{"devices bob --http somewhere", "want host:port"},
 		{"send", "say to whom"},
@@ -46,6 +46,8 @@ func TestCommandLinesThatAreWrong(t *testing.T) {
 		{"send --as alice --to bob --token x hi", "leave out --as"},
 		{"listen", "say who you are"},
 		{"listen --as bob --count -1", "--count is negative"},
+		{"listen --as bob --timeout -1s", "--timeout is negative"},
+		{"send --as alice --to bob --timeout -1s hi", "--timeout must be more"},
 		{"listen --as bob extra", "unknown command"},
 		{"listen --as bob", "no home directory"},
 		{"token", "--sub"},

@@ -79,7 +79,10 @@ func (s *send) run(ctx context.Context, args []string) error {
 		s.login.device = newDevice("send")
 	}
 	if (s.to == "") == (s.group == "") {
-		return usage(errors.New("say to whom: --to USER or --group GROUP"))
+		return usage(errors.New("say to whom: either --to USER or --group GROUP"))
+	}
+	if s.timeout <= 0 {
+		return usage(errors.New("--timeout must be more than nothing"))
 	}
 	o, err := s.login.options(s.around)
 	if err != nil {

@@ -15,7 +15,7 @@ values as YAML, which --config reads back. It starts nothing.`,
 		Example: `  lifelined check
   lifelined check --config /etc/lifeline.yaml
   lifelined check --max-connections 100000 > effective.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := load(cmd, around)
 			if err != nil {

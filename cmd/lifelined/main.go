@@ -57,6 +57,14 @@ func execute(ctx context.Context, around surroundings, args []string) int {
 	return exitUsage
 }
 
+// noArgs refuses what is no command and no flag.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("unknown command %q; %s --help says what there is", args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
 // failure is the fault of a node that had been started; every other error is one of usage.
 type failure struct{ err error }
 
@@ -79,7 +87,7 @@ over variables, variables over the file, the file over the defaults. Exit codes:
   lifelined --store memory
   lifelined --config /etc/lifeline.yaml --log-format json
   LIFELINE_LISTEN=tcp4://0.0.0.0:7400 lifelined --auth-mode jwt --auth-key 2026:EdDSA:/etc/lifeline/2026.pem.pub`,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

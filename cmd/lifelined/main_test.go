@@ -81,7 +81,7 @@ func TestUsageFaults(t *testing.T) {
 		{"missing files of keys and passwords", []string{"check", "--auth-mode=jwt", "--auth-key=a:EdDSA:/does/not/exist", "--redis=h:1", "--redis-password-file=/nor/does/this"},
 			[]string{"/does/not/exist", "/nor/does/this"}},
 		{"unknown flag", []string{"--lops"}, []string{"--lops"}},
-		{"unknown command", []string{"serve"}, []string{"serve"}},
+		{"unknown command", []string{"serve"}, []string{`unknown command "serve"; lifelined --help says what there is`}},
 		{"argument", []string{"check", "x"}, []string{`"x"`}},
 	} {
 		code, stdout, stderr := call(t, nil, tt.args...)

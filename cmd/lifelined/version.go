@@ -13,7 +13,7 @@ func newVersion(around surroundings) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version and how it was built",
 		Example: `  lifelined version`,
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			info, ok := debug.ReadBuildInfo()
 			if !ok {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"lifeline/loadtest"
 )
@@ -40,8 +39,8 @@ func exitCode(err error) int {
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &wrongUsage), strings.HasPrefix(err.Error(), "unknown command"):
-		return exitUsage // cobra has no type for an unknown command
+	case errors.As(err, &wrongUsage):
+		return exitUsage
 	case errors.Is(err, loadtest.ErrWrong):
 		return exitWrong
 	case errors.Is(err, errInterrupted):

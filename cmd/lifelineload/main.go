@@ -67,7 +67,7 @@ Exit codes:
 		Example: `  lifelineload idle --connections 15000 --rate 2000 --hold 60s
   lifelineload chat --pairs 256 --window 4 --duration 15s --size 128
   lifelineload chat --pairs 256 --rate 15000 --duration 60s -o json`,
-		Args:          cobra.NoArgs,
+		Args:          noArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -93,10 +93,10 @@ func flagFault(args []string) func(*cobra.Command, error) error {
 	}
 }
 
-// noArgs is cobra's check with the exit code of usage.
+// noArgs refuses what is no command and no flag.
 func noArgs(cmd *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(cmd, args); err != nil {
-		return usage(err)
+	if len(args) > 0 {
+		return usage(fmt.Errorf("unknown command %q; %s --help says what there is", args[0], cmd.CommandPath()))
 	}
 	return nil
 }

@@ -116,8 +116,8 @@ func TestUsageFaults(t *testing.T) {
 		want []string
 	}{
 		{"", []string{"a command is missing"}},
-		{"storm", []string{"storm"}},
-		{"storm --pairs 5", []string{`unknown command "storm"`}},
+		{"storm", []string{`unknown command "storm"; lifelineload --help says`}},
+		{"storm --pairs 5", []string{`unknown command "storm"; lifelineload --help says`}},
 		{"chat --pears 5", []string{"--pears"}},
 		{"chat now", []string{"now"}},
 		{"chat --window 65 --size 1 -o xml", []string{"window is 65", "size is 1", `output is "xml"`}},

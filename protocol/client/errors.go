@@ -14,7 +14,7 @@ var (
 	ErrRunning    = errors.New("the client runs already")
 	ErrStopped    = errors.New("the client has stopped")
 	// ErrNoToken is what Token returns when there is none until the user logs in again. It ends Run.
-	ErrNoToken = errors.New("there is no other token")
+	ErrNoToken = errors.New("no other token is at hand")
 
 	errRecipient   = errors.New("a message needs a user or a group to go to, and not both")
 	errRecipientID = errors.New("the recipient's id is not valid: 1 to 64 bytes of UTF-8 without control characters")
