@@ -18,6 +18,9 @@ func (sh *Shard) contest(claimant session.ConnID, c *claim) (lost bool) {
 		next := sh.users.Next(s)
 		if s.ID != claimant && sh.rivals(c, s) {
 			if wins, verdict := sh.judge(c, s); wins {
+				if claimant.Loop() == sh.index { // before the loser's record goes, or the table would have neither
+					sh.register(sh.slab.Get(claimant))
+				}
 				sh.lose(s, verdict)
 			} else {
 				sh.tellLost(claimant, verdict)

@@ -95,7 +95,8 @@ func (sh *Shard) hold(s *session.Session, data []byte) {
 }
 
 // authenticated installs the session. The order matters: it must be in the index before its loop's bit is set, and the
-// bit before the head is read, or a message committed in between would be neither pushed nor read.
+// bit before the head is read, or a message committed in between would be neither pushed nor read. It is in the index and
+// on its way into the table before the one that it follows is closed, or its user would be offline in between.
 func (sh *Shard) authenticated(s *session.Session, a *auth.Answer) {
 	if s.State != session.Authenticating {
 		return
@@ -125,6 +126,7 @@ func (sh *Shard) authenticated(s *session.Session, a *auth.Answer) {
 	if sh.contest(s.ID, &c) {
 		return
 	}
+	sh.register(s)
 	sh.claimElsewhere(s.ID, c, mask)
 	read := delivery.Read{Kind: delivery.ReadStart, Conn: uint64(s.ID), Reply: sh, User: user, Device: l.device}
 	if !sh.core.readers.Submit(read) {
@@ -163,7 +165,6 @@ func (sh *Shard) startRead(s *session.Session, a *delivery.ReadAnswer) {
 		sh.markDirty(s)
 	}
 	sh.connack(s, a.Start.Head, at, l.expiry)
-	sh.register(s)
 	held := l.held
 	sh.dropLogin(s)
 	if len(held) > 0 {

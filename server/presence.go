@@ -9,7 +9,6 @@ import (
 	"lifeline/protocol"
 	"lifeline/server/liveness"
 	"lifeline/server/route"
-	"lifeline/server/session"
 	"lifeline/store"
 )
 
@@ -47,22 +46,45 @@ func (c *Core) Presence(ctx context.Context, asker string, users []string) ([]Pr
 }
 
 func (c *Core) presenceOf(ctx context.Context, users []string, maySee func(user string) bool) ([]Presence, error) {
-	here, err := c.present(ctx, users)
+	seen, err := c.look(ctx, users, func(here []PresentDevice) bool { return len(here) > 0 })
 	if err != nil {
 		return nil, err
 	}
-	found := c.find(ctx, users)
 	list := make([]Presence, 0, len(users))
 	for _, u := range users {
 		p := Presence{User: u}
 		if maySee(u) {
-			if p, err = c.presence(u, here[u], found); err != nil {
+			if p, err = c.presence(u, seen); err != nil {
 				return nil, err
 			}
 		}
 		list = append(list, p)
 	}
 	return list, nil
+}
+
+// sight is what was seen of some users.
+type sight struct {
+	here  map[string][]PresentDevice // on this node
+	moved map[string]bool            // a loop should have known, and did not
+	found *route.Found               // in the shared table
+}
+
+// look asks this node's loops and the table, and then the loops again of whom enough was not here: a phone that comes back
+// on another connection may come to a loop that was asked already, or from a node whose record is gone when the table is
+// read. Its new session is there before the old one ends, so that whoever is found nowhere has none.
+func (c *Core) look(ctx context.Context, users []string, enough func(here []PresentDevice) bool) (*sight, error) {
+	here, err := c.present(ctx, users)
+	if err != nil {
+		return nil, err
+	}
+	seen := &sight{here: here, moved: make(map[string]bool), found: c.find(ctx, users)}
+	again, err := c.present(ctx, slices.DeleteFunc(slices.Clone(users), func(u string) bool { return enough(here[u]) }))
+	for u, devices := range again {
+		seen.moved[u] = len(devices) == 0
+		here[u] = joined(devices, here[u])
+	}
+	return seen, err
 }
 
 // find asks the shared table. Without one, nobody is elsewhere, and that is proven.
@@ -74,20 +96,35 @@ func (c *Core) find(ctx context.Context, users []string) *route.Found {
 	return &found
 }
 
+// proves reports whether a user of whom nothing was seen has no session. A record of this node's own may be that of a
+// session which has gone elsewhere since the table was read.
+func (v *sight) proves(user string) bool {
+	own := slices.ContainsFunc(v.found.Own, func(r route.Record) bool { return r.User == user })
+	return v.found.Proves(user) && !v.moved[user] && !own
+}
+
+// joined adds to devices those of more that are not among them.
+func joined(devices, more []PresentDevice) []PresentDevice {
+	for _, m := range more {
+		if !slices.ContainsFunc(devices, func(d PresentDevice) bool { return d.Device == m.Device }) {
+			devices = append(devices, m)
+		}
+	}
+	return devices
+}
+
 // presence decides for one user. Of a device that is here and elsewhere, what is here counts.
-func (c *Core) presence(user string, here []PresentDevice, found *route.Found) (Presence, error) {
-	p := Presence{User: user, State: Online, Devices: here}
-	for i := range found.Records {
-		r := &found.Records[i]
-		same := func(d PresentDevice) bool { return d.Device == r.Device }
-		if r.User == user && found.Live(r) && !slices.ContainsFunc(here, same) {
-			p.Devices = append(p.Devices, PresentDevice{Device: r.Device, Platform: r.Platform, Suspect: r.Suspect})
+func (c *Core) presence(user string, seen *sight) (Presence, error) {
+	p := Presence{User: user, State: Online, Devices: seen.here[user]}
+	for i := range seen.found.Records {
+		if r := &seen.found.Records[i]; r.User == user && seen.found.Live(r) {
+			p.Devices = joined(p.Devices, []PresentDevice{{Device: r.Device, Platform: r.Platform, Suspect: r.Suspect}})
 		}
 	}
 	switch {
 	case len(p.Devices) > 0:
 		return p, nil
-	case found.Proves(user):
+	case seen.proves(user):
 		return c.absence(user)
 	default:
 		return Presence{User: user}, nil
@@ -114,16 +151,18 @@ func (c *Core) absence(user string) (Presence, error) {
 	return p, err
 }
 
-// present lists the devices of users that are connected to this node.
+// present lists the devices of users that are connected to this node, once each. A user whom no loop may have is not in
+// the answer, and that is proof.
 func (c *Core) present(ctx context.Context, users []string) (map[string][]PresentDevice, error) {
+	here := make(map[string][]PresentDevice)
 	byLoop := make([][]string, len(c.shards))
 	for _, u := range users {
 		for mask := c.dir.Loops(c.dir.Hash(u)); mask != 0; mask &= mask - 1 {
 			loop := bits.TrailingZeros64(mask)
 			byLoop[loop] = append(byLoop[loop], u)
+			here[u] = nil
 		}
 	}
-	here := make(map[string][]PresentDevice)
 	for loop, asked := range byLoop {
 		if len(asked) == 0 {
 			continue
@@ -133,18 +172,18 @@ func (c *Core) present(ctx context.Context, users []string) (map[string][]Presen
 			return nil, ctx.Err()
 		}
 		for u, devices := range got {
-			here[u] = append(here[u], devices...)
+			here[u] = joined(here[u], devices)
 		}
 	}
 	return here, nil
 }
 
-// present adds this loop's sessions of users to got.
+// present adds this loop's sessions of users to got, those too that are not active yet: each may have taken another's place.
 func (sh *Shard) present(users []string, got map[string][]PresentDevice) {
 	now := sh.clock.Now()
 	for _, u := range users {
 		for s := sh.users.First(sh.core.dir.Hash(u)); s != nil; s = sh.users.Next(s) {
-			if s.State == session.Active && sh.users.Is(s, u) {
+			if sh.users.Is(s, u) {
 				suspect := s.Line.Path(now).Path == liveness.PathSuspect || protocol.Activity(s.Activity) == protocol.Suspending
 				got[u] = append(got[u], PresentDevice{Device: string(sh.users.Device(s)), Platform: s.Platform,
 					Suspect: suspect, Lagging: s.Line.App(now).Lagging})
@@ -155,12 +194,17 @@ func (sh *Shard) present(users []string, got map[string][]PresentDevice) {
 
 // DeviceStates implements [route.DeviceStates]. It waits as Presence does.
 func (c *Core) DeviceStates(ctx context.Context, user string, devices []string) (map[string]route.DeviceState, error) {
-	here, err := c.present(ctx, []string{user})
+	seen, err := c.look(ctx, []string{user}, func([]PresentDevice) bool { return false })
 	if err != nil {
 		return nil, err
 	}
-	states := c.find(ctx, []string{user}).States(user, devices)
-	for _, d := range here[user] {
+	states := seen.found.States(user, devices)
+	for i := range seen.found.Own {
+		if d := seen.found.Own[i].Device; states[d] == route.DeviceNone {
+			states[d] = route.DeviceUnknown
+		}
+	}
+	for _, d := range seen.here[user] {
 		switch {
 		case d.Suspect:
 			states[d.Device] = route.DeviceSuspect

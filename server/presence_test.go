@@ -39,7 +39,7 @@ func TestPresenceIsAUnion(t *testing.T) {
 		{"no table", nil, &route.Found{Err: errors.New("away")}, Unknown, nil},
 		{"nowhere, and nothing is stored of him", nil, table(), Unknown, nil},
 	} {
-		got, err := r.core.presence("bob", tt.here, tt.found)
+		got, err := r.core.presence("bob", &sight{here: map[string][]PresentDevice{"bob": tt.here}, found: tt.found})
 		if err != nil {
 			t.Fatalf("%s: %v", tt.what, err)
 		}
@@ -66,6 +66,41 @@ func TestASuspendingAppIsSuspect(t *testing.T) {
 		want := activity == protocol.Suspending
 		if devices := got["bob"]; len(devices) != 1 || devices[0].Suspect != want || r.sh.routeSession(c.s).Suspect != want {
 			t.Errorf("%v: %+v here, suspect in the table %v", activity, devices, r.sh.routeSession(c.s).Suspect)
+		}
+	}
+}
+
+// TestAUserWhoIsNotWhereHeShouldBeIsUnknown: a loop that may have him and does not may have had him until just now, and
+// where he has gone was not looked at.
+func TestAUserWhoIsNotWhereHeShouldBeIsUnknown(t *testing.T) {
+	r := newRig(t)
+	bob := r.login(t, "bob", "phone")
+	r.sh.Traffic(bob.s, (&protocol.Ack{Pos: 0, HasPos: true}).Append(nil))
+	r.sh.Closed(bob.s, nil)
+	hash := r.core.dir.Hash("bob")
+	for _, want := range []PresenceState{Offline, Unknown} {
+		if want == Unknown {
+			r.core.dir.Join(hash, 0)
+		}
+		found := make(chan PresenceState, 1)
+		go func() {
+			list, err := r.core.Presence(t.Context(), "ann", []string{"bob"})
+			if err != nil {
+				t.Error(err)
+			}
+			found <- list[0].State
+		}()
+		var got PresenceState
+		for answered := false; !answered; {
+			select {
+			case got = <-found:
+				answered = true
+			case <-r.woke:
+				r.sh.Run()
+			}
+		}
+		if got != want {
+			t.Errorf("bob is %v, want %v", got, want)
 		}
 	}
 }

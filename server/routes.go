@@ -98,12 +98,11 @@ func (c *Core) stopRoutes() {
 	}
 }
 
-// register puts a new session on its way into the table. Nothing waits for it.
+// register puts a new session on its way into the table, once. Nothing waits for it.
 func (sh *Shard) register(s *session.Session) {
-	if r := sh.core.routes; r != nil {
+	if r := sh.core.routes; r != nil && !s.Has(session.Routed) {
 		s.Set(session.Routed)
 		sh.plan(s).RouteDue = sh.clock.Now().Add(r.refresh)
-		sh.soon(s, sh.plan(s).RouteDue)
 		r.Registered(sh.routeSession(s))
 	}
 }

@@ -16,6 +16,7 @@ type Found struct {
 	Now       time.Time
 	TTL       time.Duration // the largest in force
 	Records   []Record      // that count: unexpired and under a live lease
+	Own       []Record      // of the node that asked: Elsewhere takes them out of Records
 	LastKnown []Record      // when the table could not be asked: what it said less than a minute ago. To be tried, not to be believed
 	Err       error         // why it could not be asked
 
@@ -69,11 +70,17 @@ func (r *Registrar) Find(ctx context.Context, users []string) Found {
 	return f
 }
 
-// Elsewhere is [Registrar.Find] for a node that asks itself about its own sessions: records of its own are left out, for
-// one that it has no session for is only not removed yet.
+// Elsewhere is [Registrar.Find] for a node that asks itself about its own sessions: records of its own are set apart. One
+// that it has no session for is only not removed yet, or its session has moved on since the table was read.
 func (r *Registrar) Elsewhere(ctx context.Context, users []string) Found {
 	f := r.Find(ctx, users)
-	f.Records = slices.DeleteFunc(f.Records, func(rec Record) bool { return rec.Node == r.opts.Self.Node })
+	f.Records = slices.DeleteFunc(f.Records, func(rec Record) bool {
+		own := rec.Node == r.opts.Self.Node
+		if own {
+			f.Own = append(f.Own, rec)
+		}
+		return own
+	})
 	return f
 }
 
