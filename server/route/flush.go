@@ -8,6 +8,10 @@ import (
 // gather is how long records wait for others after a batch: many in one round trip cost a table and a node less than half.
 const gather = 20 * time.Millisecond
 
+// lateAfter is how long a registration may wait behind others until this node takes back its word that all its sessions
+// are in the table. It gives it again when none waits for half as long.
+const lateAfter = time.Second
+
 // flush writes the oldest batch of what waits.
 func (r *Registrar) flush(ctx context.Context, now time.Time) bool {
 	if n := len(r.pending.conns); n > 0 && n < MaxBatch && now.Before(r.flushAt) {
@@ -36,6 +40,9 @@ func (r *Registrar) flush(ctx context.Context, now time.Time) bool {
 	}
 	r.watchConnections()
 	r.counters.queued.Store(int64(len(r.pending.conns)))
+	if r.ready() && r.breaker.Trusted() && r.pending.late(r.now().Add(-lateAfter)) {
+		r.withdraw()
+	}
 	return true
 }
 

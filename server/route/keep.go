@@ -193,6 +193,17 @@ func (r *Registrar) doubt(why string) {
 	r.happen(Doubted)
 }
 
+// withdraw takes the generations back because sessions wait to be registered. None is lost, so none is looked for, which
+// would make those that wait wait longer.
+func (r *Registrar) withdraw() {
+	r.counters.Doubts.Add(1)
+	r.log.Info("the online table may lack sessions of this node", "why", "registrations wait for too long")
+	r.carried = Generations{}
+	r.renewAt = r.now()
+	r.rec.begun = r.renewAt
+	r.happen(Doubted)
+}
+
 // stop ends what goes on. The generations leave the lease with the next probe, which is due at once; this node's own
 // answers stop to rely on them now.
 func (r *Registrar) stop() {

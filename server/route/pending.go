@@ -97,5 +97,19 @@ func (p *pending) keepRemovals() {
 // has reports whether something waits for the connection.
 func (p *pending) has(conn uint64) bool { return p.conns[conn] != nil }
 
+// late reports whether a registration has waited since before a moment.
+func (p *pending) late(before time.Time) bool {
+	for _, id := range p.order {
+		switch w := p.conns[id]; {
+		case w == nil:
+		case !w.at.Before(before):
+			return false
+		case w.op == opRegister:
+			return true
+		}
+	}
+	return false
+}
+
 // end is the place after the last.
 func (p *pending) end() uint64 { return p.begin + uint64(len(p.order)) }

@@ -16,8 +16,8 @@ type reconcile struct {
 	started     bool        // since the last doubt, a probe has gone through
 	walking     bool        // a pass is under way
 	generations Generations // read by the probe, before the first session was looked at
-	begun       time.Time
-	notBefore   time.Time // no other probe until then
+	begun       time.Time   // or the moment of a doubt since then
+	notBefore   time.Time   // no other probe until then
 
 	cursor   uint64
 	waiting  bool   // for the host
@@ -56,9 +56,9 @@ func (c *reconcile) told(kind eventKind, s Session) {
 // due is when reconcileStep has something to do by the clock.
 func (c *reconcile) due(r *Registrar) time.Time {
 	switch {
-	case !c.walking:
+	case !c.walking && r.breaker.Trusted():
 		return r.reconcileAt
-	case c.ended && len(c.sessions) == 0:
+	case !c.walking || c.ended && len(c.sessions) == 0:
 		return c.begun.Add(r.opts.Settle)
 	default:
 		return c.next
@@ -69,10 +69,9 @@ func (c *reconcile) due(r *Registrar) time.Time {
 func (r *Registrar) reconcileStep(ctx context.Context, now time.Time) bool {
 	c := &r.rec
 	switch {
+	case !c.walking && now.Before(r.reconcileAt):
+		return !r.breaker.Trusted() && r.conclude(ctx, now)
 	case !c.walking:
-		if now.Before(r.reconcileAt) {
-			return false
-		}
 		c.walking, c.begun, c.next, c.cursor, c.ended, c.waiting = true, now, now, 0, false, false
 		return true
 	case len(c.sessions) > 0:
@@ -131,7 +130,8 @@ func (r *Registrar) compare(ctx context.Context, sessions []Session) {
 }
 
 // conclude ends a pass when what it found is written. After a doubt, this is where the table is trusted again: if
-// nothing came up since the probe, and others have had time to find out what this node has.
+// nothing came up since the probe, others have had time to find out what this node has, and no registration is late. If
+// that was the only doubt, there is no pass to end.
 func (r *Registrar) conclude(ctx context.Context, now time.Time) bool {
 	c := &r.rec
 	if r.pending.begin < c.mark {
@@ -141,7 +141,7 @@ func (r *Registrar) conclude(ctx context.Context, now time.Time) bool {
 		r.passed(now)
 		return true
 	}
-	if now.Before(c.begun.Add(r.opts.Settle)) {
+	if now.Before(c.begun.Add(r.opts.Settle)) || r.pending.late(r.now().Add(-lateAfter/2)) {
 		return false
 	}
 	generations, err := r.table.Generations(ctx)
@@ -170,6 +170,9 @@ func (r *Registrar) conclude(ctx context.Context, now time.Time) bool {
 }
 
 func (r *Registrar) passed(now time.Time) {
+	if !r.rec.walking {
+		return
+	}
 	r.rec.walking = false
 	r.reconcileAt = now.Add(r.jitter())
 	r.counters.Reconciles.Add(1)

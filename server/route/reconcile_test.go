@@ -120,7 +120,7 @@ func TestRecordsAreGathered(t *testing.T) {
 	} {
 		for range tt.sessions {
 			conn++
-			r.queue(work{op: opRegister, session: Session{User: "u", Device: "d", ConnID: conn, Order: conn}})
+			r.queue(work{op: opRegister, at: r.now(), session: Session{User: "u", Device: "d", ConnID: conn, Order: conn}})
 		}
 		now, c.batches = now.Add(tt.after), 0
 		for r.flush(context.Background(), now) {

@@ -17,6 +17,7 @@ type Faults struct {
 	mu       sync.Mutex
 	dead     bool
 	hanging  time.Duration
+	slow     time.Duration
 	readOnly bool
 	losing   float64
 	made     uint64
@@ -32,6 +33,9 @@ func (f *Faults) Dead(yes bool) { f.set(func() { f.dead = yes }) }
 
 // Hang makes every call fail after a while; 0 undoes it.
 func (f *Faults) Hang(after time.Duration) { f.set(func() { f.hanging = after }) }
+
+// Slow makes every call take a while; 0 undoes it.
+func (f *Faults) Slow(each time.Duration) { f.set(func() { f.slow = each }) }
 
 // ReadOnly makes every call that writes fail at once, until it is undone.
 func (f *Faults) ReadOnly(yes bool) { f.set(func() { f.readOnly = yes }) }
@@ -65,10 +69,10 @@ func (f *Faults) set(change func()) {
 // fault decides about one call of n elements: whether it is made, and whether it fails then.
 func (f *Faults) fault(ctx context.Context, write bool, n int) (before, after error) {
 	f.mu.Lock()
-	hanging := f.hanging
+	takes := f.slow
 	switch {
-	case f.dead || hanging > 0 || f.readOnly && write:
-		before = ErrFault
+	case f.dead || f.hanging > 0 || f.readOnly && write:
+		before, takes = ErrFault, f.hanging
 	case write && f.losing > 0 && rand.Float64() < f.losing:
 		if after = ErrFault; rand.IntN(2) == 0 {
 			before, after = ErrFault, nil
@@ -80,9 +84,9 @@ func (f *Faults) fault(ctx context.Context, write bool, n int) (before, after er
 		f.reads += uint64(n)
 	}
 	f.mu.Unlock()
-	if hanging > 0 {
+	if takes > 0 {
 		select {
-		case <-time.After(hanging):
+		case <-time.After(takes):
 		case <-ctx.Done():
 		}
 	}
