@@ -65,7 +65,7 @@ var harness = storetest.Harness{
 		return open(tb, s.(*opened).fs, o)
 	},
 	Crash: func(tb testing.TB, s store.Store, o storetest.Options) store.Store {
-		percent := rand.IntN(101)
+		percent := min(max(rand.IntN(201)-50, 0), 100) // nothing and everything in one of four each
 		tb.Logf("crash with %d %% of what was not synced", percent)
 		left := s.(*opened).fs.(*memDisk).CrashClone(vfs.CrashCloneCfg{
 			UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(rand.Uint64(), 0)),

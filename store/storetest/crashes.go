@@ -12,6 +12,7 @@ import (
 
 var crashTests = []test{
 	{name: "Crash", needs: canCrash, run: testCrash},
+	{name: "CrashAfterTrim", needs: canCrashAndTrim, run: testCrashAfterTrim},
 }
 
 // S24: crashes under load.
@@ -49,6 +50,41 @@ func crash(r *rig, random *rand.Rand) {
 	for _, user := range users {
 		if s := after.start(user, "phone"); s.Cursor > s.Head {
 			r.Errorf("the cursor of %s is ahead: %+v", user, s)
+		}
+	}
+}
+
+// S21, S24: a store in which everything was trimmed does not begin again after a power cut.
+func testCrashAfterTrim(r *rig) {
+	users := []string{"ann", "bob"}
+	conversations := []string{store.Direct("ann", "bob"), "tram"}
+	r.must(members("tram", 1, users...))
+	for seq := uint64(1); ; seq++ {
+		for _, send := range []*store.Send{r.direct("ann", "bob", "x"), r.group("bob", "tram", "x")} {
+			if a := r.must(send); a.Seq != seq {
+				r.Fatalf("%s goes on with Seq %d, want %d", send.Conversation(), a.Seq, seq)
+			}
+		}
+		if seq > uint64(r.rounds(6)) {
+			break
+		}
+		head := 1 + 2*seq
+		for _, user := range users {
+			r.trim(user, head)
+		}
+		for _, conversation := range conversations {
+			r.trimConversation(conversation, seq)
+		}
+		r.cut()
+		for _, user := range users {
+			if s := r.start(user, "phone"); s.Head != head || s.Trimmed != head {
+				r.Fatalf("after everything of %s was trimmed and the power was cut: %+v, want %d", user, s, head)
+			}
+		}
+	}
+	for _, user := range users {
+		if s := r.start(user, "phone"); s.Head != s.Trimmed+2 {
+			r.Fatalf("after two more messages %s has %+v", user, s)
 		}
 	}
 }

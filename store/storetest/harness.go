@@ -86,3 +86,4 @@ func canTrim(h Harness) bool          { return h.Trim != nil && h.TrimConversati
 func canReopen(h Harness) bool        { return h.Reopen != nil }
 func canReopenAndTrim(h Harness) bool { return canReopen(h) && canTrim(h) }
 func canCrash(h Harness) bool         { return h.Crash != nil }
+func canCrashAndTrim(h Harness) bool  { return canCrash(h) && canTrim(h) }

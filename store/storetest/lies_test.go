@@ -355,14 +355,7 @@ var lies = []lie{
 		l.start = func(_, _ string, s store.Start) store.Start { s.HasCursor, s.Cursor = false, 0; return s }
 	}},
 	{name: "loses the last entry at Close", caughtBy: "ReopenedNumbersGoOn", reopen: loseNewest},
-	{name: "loses its head at Close when all is trimmed", caughtBy: "ReopenAfterTrim", reopen: func(l *liar) {
-		l.start = func(_, _ string, s store.Start) store.Start {
-			if s.Head == s.Trimmed {
-				s = store.Start{}
-			}
-			return s
-		}
-	}},
+	{name: "loses its head at Close when all is trimmed", caughtBy: "ReopenAfterTrim", reopen: loseTrimmed},
 	{name: "forgets at Close what it owes", caughtBy: "ReopenWithEntriesOwed", sink: events(func(e store.Event) []store.Event {
 		if e.Message != nil && len(e.To) == store.MaxMembers {
 			e.To = e.To[:store.MaxMembers/2]
@@ -378,6 +371,7 @@ var lies = []lie{
 			s.ClientID = append([]byte("new"), s.ClientID...)
 		}
 	})},
+	{name: "loses its head in a crash when all is trimmed", caughtBy: "CrashAfterTrim", reopen: loseTrimmed},
 }
 
 // memberships bends what membership events say.
@@ -401,6 +395,16 @@ func loseNewest(l *liar) {
 		}
 		page.Head = max(page.Head, 1) - 1
 		return page
+	}
+}
+
+// loseTrimmed makes a store in which an inbox begins again when all of it was trimmed.
+func loseTrimmed(l *liar) {
+	l.start = func(_, _ string, s store.Start) store.Start {
+		if s.Head == s.Trimmed {
+			s = store.Start{}
+		}
+		return s
 	}
 }
 

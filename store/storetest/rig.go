@@ -245,6 +245,12 @@ func (r *rig) reopen() {
 	r.store = r.Reopen(r, r.store, Options{Sink: r, Now: r.clock.Now})
 }
 
+// cut cuts the store's power while nothing is under way, and opens what is left.
+func (r *rig) cut() {
+	r.Reopened()
+	r.store = r.Crash(r, r.store, Options{Sink: r, Now: r.clock.Now})
+}
+
 func (r *rig) close() {
 	r.Helper()
 	if r.closed {
