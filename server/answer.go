@@ -24,7 +24,7 @@ const (
 	answerAuth                       // *auth.Answer
 	answerRead                       // *delivery.ReadAnswer
 	answerClaim                      // *claim
-	answerLost                       // session.Verdict: another loop holds a winner of the claim
+	answerLost                       // session.Verdict: another loop or another node holds a winner
 	answerPresence                   // *presenceAnswer
 	answerStop                       // close every connection: the node stops
 	answerCall                       // func(): work for the loop from an operator's request
@@ -88,7 +88,7 @@ func (sh *Shard) answer(a *answer) {
 	case answerPresence:
 		sh.presenceFound(s, a.any.(*presenceAnswer))
 	case answerLost:
-		sh.lose(s, a.any.(session.Verdict))
+		sh.loseElsewhere(s, a.any.(session.Verdict))
 	}
 }
 

@@ -80,6 +80,16 @@ func (sh *Shard) tellLost(claimant session.ConnID, v session.Verdict) {
 	sh.core.shards[claimant.Loop()].mail.post(answer{kind: answerLost, conn: claimant, any: v})
 }
 
+// loseElsewhere closes a session that has lost to one of another loop or node. Of a process that another node displaced,
+// nobody here has noted it.
+func (sh *Shard) loseElsewhere(s *session.Session, v session.Verdict) {
+	if v == session.Displaced {
+		k := displacedKey{string(sh.users.User(s)), string(sh.users.Device(s)), s.Instance}
+		sh.core.displaced.remember(k, sh.core.now())
+	}
+	sh.lose(s, v)
+}
+
 // lose closes a session that has lost a claim.
 func (sh *Shard) lose(s *session.Session, v session.Verdict) {
 	code := protocol.CodeSuperseded

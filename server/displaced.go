@@ -32,6 +32,18 @@ func (d *displaced) displace(winner, loser displacedKey, now int64) bool {
 	if d.hasLocked(winner, now) {
 		return false
 	}
+	d.rememberLocked(loser, now)
+	return true
+}
+
+// remember notes a process that was displaced by one of another node.
+func (d *displaced) remember(loser displacedKey, now int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rememberLocked(loser, now)
+}
+
+func (d *displaced) rememberLocked(loser displacedKey, now int64) {
 	if d.since == nil {
 		d.since = make(map[displacedKey]int64)
 	}
@@ -43,7 +55,6 @@ func (d *displaced) displace(winner, loser displacedKey, now int64) bool {
 		d.queue = append(d.queue, loser)
 	}
 	d.since[loser] = now
-	return true
 }
 
 // has reports whether the process was displaced within the last minute.
