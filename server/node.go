@@ -83,7 +83,9 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	n.core.StartRoutes(func(err error) { fail(fmt.Errorf("the node's id in the online table: %w", err)) })
-	n.core.awaitRoutes(ctx)
+	if n.core.awaitRoutes(ctx); ctx.Err() != nil {
+		return stopped(ctx)
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- n.engine.run(n.opts.Config.Listen) }()
 	select {
@@ -104,11 +106,15 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	case <-ctx.Done():
 	}
-	var cause error
-	if c := context.Cause(ctx); !errors.Is(c, context.Canceled) {
-		cause = c
+	return errors.Join(stopped(ctx), n.stop(), <-ended)
+}
+
+// stopped is why a node ends when ctx has ended, nil if it was told to.
+func stopped(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
 	}
-	return errors.Join(cause, n.stop(), <-ended)
+	return nil
 }
 
 // serveHTTP starts the operators' listener, if there is to be one.

@@ -2,10 +2,10 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"lifeline/protocol"
 	"lifeline/server/liveness"
 	"lifeline/server/route"
 	"lifeline/server/session"
@@ -90,7 +90,7 @@ func (c *Core) stopRoutes() {
 		return
 	}
 	r.cancel()
-	if err := <-r.ended; err != nil {
+	if err := <-r.ended; err != nil && !errors.Is(err, route.ErrNodeTaken) {
 		c.log.Warn("the online table keeps this node's lease until it lapses", "err", err)
 	}
 	if err := r.table.Close(); err != nil {
@@ -126,7 +126,7 @@ func (sh *Shard) refreshRoute(s *session.Session, now liveness.Time, changed boo
 
 func (sh *Shard) routeSession(s *session.Session) route.Session {
 	return route.Session{User: string(sh.users.User(s)), Device: string(sh.users.Device(s)), ConnID: uint64(s.ID),
-		Instance: s.Instance, Attempt: uint64(s.Attempt), Order: s.Order, Platform: s.Platform, Suspect: s.Line.Marked() || protocol.Activity(s.Activity) == protocol.Suspending,
+		Instance: s.Instance, Attempt: uint64(s.Attempt), Order: s.Order, Platform: s.Platform, Suspect: s.Line.Marked() || suspending(s),
 		Started: sh.core.started.Add(time.Duration(s.Order)), Seen: time.Now().Add(-sh.clock.Now().Sub(s.LastIn))}
 }
 

@@ -1,12 +1,21 @@
 package server
 
 import (
+	"bytes"
+	"errors"
+	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
+
 	"lifeline/protocol"
+	"lifeline/server/config"
 	"lifeline/server/route"
+	"lifeline/store"
+	"lifeline/store/memstore"
 )
 
 // sharing has a node share a table with others.
@@ -14,6 +23,36 @@ func sharing(o *CoreOptions) {
 	o.Routes = &RouteOptions{
 		Self:  func() (route.Self, error) { return route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, nil },
 		Table: func(self route.Self) (route.Table, error) { return route.NewMemory(nil).Table(self, nil), nil },
+	}
+}
+
+// TestANodeWhoseIDIsTaken says what to do, serves nobody, and leaves the other's lease alone.
+func TestANodeWhoseIDIsTaken(t *testing.T) {
+	table := route.NewMemory(nil)
+	other := table.Table(route.Self{Node: "a", Incarnation: 7, Directory: "another", TTL: time.Hour}, nil)
+	if _, err := other.Renew(t.Context(), route.Lease{}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.Listen, cfg.HTTP, cfg.Store, cfg.Loops = []string{"tcp4://" + freeListener(t)}, "", config.StoreMemory, 1
+	var log bytes.Buffer
+	n, err := New(Options{Config: cfg, Metrics: metrics.NewSet(), Log: slog.New(slog.NewTextHandler(&log, nil)),
+		Open: func(sink store.Sink) (store.Store, error) { return memstore.New(memstore.Options{Sink: sink}), nil },
+		Routes: &RouteOptions{
+			Self:  func() (route.Self, error) { return route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, nil },
+			Table: func(self route.Self) (route.Table, error) { return table.Table(self, nil), nil },
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Run(t.Context()); !errors.Is(err, route.ErrNodeTaken) || !strings.Contains(err.Error(), "--node") {
+		t.Errorf("it ended with: %v", err)
+	}
+	if log.Len() != 0 {
+		t.Errorf("it was logged: %s", &log)
+	}
+	if l, err := other.Leases(t.Context()); err != nil || len(l.Live) != 1 || l.Live[0].Incarnation != 7 {
+		t.Errorf("the leases are %+v, %v", l, err)
 	}
 }
 

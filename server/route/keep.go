@@ -34,6 +34,7 @@ func (r *Registrar) take(ctx context.Context) (held, ok bool) {
 	if err != nil {
 		if errors.Is(err, ErrNodeTaken) && !r.leased {
 			r.fatal = err
+			return false, false
 		}
 		r.errored("renew the lease", err)
 		return false, false
@@ -135,7 +136,11 @@ func (r *Registrar) probe(ctx context.Context) {
 func (r *Registrar) knock(ctx context.Context) (ok bool) {
 	if !r.knocked {
 		r.knocked = true
-		defer close(r.asked)
+		defer func() {
+			if r.fatal == nil {
+				close(r.asked)
+			}
+		}()
 	}
 	if _, ok = r.take(ctx); ok {
 		ok, _ = r.readLeases(ctx)

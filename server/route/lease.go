@@ -52,4 +52,4 @@ type Leases struct {
 }
 
 // ErrNodeTaken says that another live process with another data directory has this node's id.
-var ErrNodeTaken = errors.New("the node id is held by another live process with another data directory")
+var ErrNodeTaken = errors.New("another live process with another data directory has this id: give each node its own (--node); if the directory was moved, start again when the lease has lapsed, in 15 s")

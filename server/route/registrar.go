@@ -199,7 +199,7 @@ func (r *Registrar) Foreign() bool {
 }
 
 // Asked is closed when the table was asked for the leases, and has told them or has failed; a few of a table's calls after
-// the start of Run. From any goroutine.
+// the start of Run. It stays open if Run ends with [ErrNodeTaken]. From any goroutine.
 func (r *Registrar) Asked() <-chan struct{} { return r.asked }
 
 func (v *view) usable() bool { return Breaker{State: v.state}.Usable() }
