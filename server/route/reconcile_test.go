@@ -363,3 +363,21 @@ func TestPassWaitsForWhatARefreshMisses(t *testing.T) {
 		t.Errorf("everything is written, and the table is %v", r.breaker.State)
 	}
 }
+
+// A pass gives way to what waits already, so that what it finds cannot fill the queue before those who log in.
+func TestPassGivesWayToWhatWaits(t *testing.T) {
+	r, _ := newTestRegistrar(t)
+	h := &partHost{parts: [][]Session{nil}}
+	r.host, r.opts.Queue = h, 10
+	for conn := range uint64(6) {
+		r.queue(work{op: opRegister, session: Session{User: "u", Device: "d", ConnID: conn + 1}})
+	}
+	ctx, now := context.Background(), r.now()
+	if r.reconcileStep(ctx, now); h.asked != 0 {
+		t.Error("more than half of the queue waits, and the host is asked for more")
+	}
+	r.flush(ctx, now)
+	if r.reconcileStep(ctx, now); h.asked != 1 {
+		t.Error("nothing waits, and the host is not asked")
+	}
+}
