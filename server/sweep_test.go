@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -144,6 +146,42 @@ func TestATickDoesALittleAtATime(t *testing.T) {
 	})
 	if most != sweepActions {
 		t.Errorf("a tick sent up to %d Probes, want %d", most, sweepActions)
+	}
+}
+
+// TestTheLagOfManyIsMeasuredInTurn: a pass measures a bounded number of sessions, and a few passes measure each once.
+func TestTheLagOfManyIsMeasuredInTurn(t *testing.T) {
+	const sessions, most, passes = 10_000, 4096, 3
+	r := newRig(t)
+	crowd(t, r, sessions)
+	positions := 0
+	for slot := range r.sh.slab.Slots() {
+		r.sh.slab.At(slot).Head = uint64(slot) // as far behind as no other
+		positions += int(slot)
+	}
+	read := func(line string) int {
+		var page bytes.Buffer
+		r.core.opts.Metrics.WritePrometheus(&page)
+		_, rest, _ := strings.Cut(page.String(), "\n"+line+" ")
+		value, _, _ := strings.Cut(rest, "\n")
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return n
+	}
+	const count, sum = "lifeline_cursor_lag_positions_count", "lifeline_cursor_lag_positions_sum"
+	for pass := range passes {
+		before := read(count)
+		for was := r.sh.sweep.pass; r.sh.sweep.pass == was; {
+			r.sh.tick()
+		}
+		if got := read(count) - before; got == 0 || got > most {
+			t.Errorf("pass %d measured %d sessions, want some and at most %d", pass, got, most)
+		}
+	}
+	if n, lag := read(count), read(sum); n != sessions || lag != positions {
+		t.Errorf("%d measured, %d positions in all, want %d and %d", n, lag, sessions, positions)
 	}
 }
 

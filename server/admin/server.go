@@ -54,7 +54,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("http: %w", err)
 	}
 	metrics.ExposeMetadata(true)
-	s := &Server{options: o, listener: listener, done: make(chan struct{})}
+	s := &Server{options: o, listener: limit(listener, maxConnections), done: make(chan struct{})}
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: headerTimeout,
@@ -80,7 +80,7 @@ func (s *Server) Close() error {
 
 func (s *Server) serve() {
 	defer close(s.done)
-	if err := s.http.Serve(limit(s.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		s.options.Log.Error("admin listener ended", "error", err)
 	}
 }

@@ -167,6 +167,32 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestHTTPTakesNoMoreThanItsShare of the descriptors that are kept for what is not a client. Those above it wait, and are
+// served when an earlier one goes.
+func TestHTTPTakesNoMoreThanItsShare(t *testing.T) {
+	s := start(t, Options{Address: "127.0.0.1:0"})
+	var idle []net.Conn
+	for range 64 {
+		conn, err := net.Dial("tcp", s.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		idle = append(idle, conn)
+	}
+	taken := s.listener.(*limited).slots
+	for deadline := time.Now().Add(20 * time.Second); len(taken) < 64 && time.Now().Before(deadline); {
+		<-time.After(time.Millisecond)
+	}
+	if len(taken) != 64 || cap(taken) != 64 {
+		t.Fatalf("%d of %d connections are taken, want 64 of 64", len(taken), cap(taken))
+	}
+	_ = idle[0].Close()
+	if status, body := ask(t, s, http.MethodGet, "/livez"); status != http.StatusOK {
+		t.Errorf("after one has gone: %d %s", status, body)
+	}
+}
+
 // Connections above the limit wait, and are served when an earlier one goes.
 func TestConnectionsAreBounded(t *testing.T) {
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
