@@ -19,7 +19,7 @@ type UserPresence struct {
 type DevicePresence struct {
 	Device   []byte
 	Platform Platform
-	Suspect  bool // its line is in doubt
+	Suspect  bool // a push alone may not reach it
 }
 
 func (*PresenceList) Type() Type { return TypePresenceList }

@@ -44,6 +44,9 @@ func background(s *session.Session) bool {
 	return a == protocol.Background || a == protocol.Suspending
 }
 
+// suspending reports whether the app has said that it is about to be suspended.
+func suspending(s *session.Session) bool { return protocol.Activity(s.Activity) == protocol.Suspending }
+
 func (sh *Shard) pathFacts(s *session.Session) liveness.PathFacts {
 	return liveness.PathFacts{LastIn: s.LastIn, Interval: seconds(s.Interval), Background: background(s),
 		Hold: sh.core.opts.Heartbeat.Hold, Grace: sh.clock.Grace()}
@@ -103,12 +106,12 @@ func (sh *Shard) state(s *session.Session, b []byte) {
 		sh.refuseConn(s, protocol.CodeMalformed)
 		return
 	}
-	suspending := protocol.Activity(s.Activity) == protocol.Suspending
+	was := suspending(s)
 	s.Activity = uint8(f.Activity)
 	sh.grant(s)
 	heartbeat := sh.heartbeat(s)
 	sh.pong(s, &heartbeat, true)
-	if suspending != (f.Activity == protocol.Suspending) {
+	if was != suspending(s) {
 		sh.rewriteRoute(s, sh.clock.Now())
 	}
 }
@@ -120,7 +123,7 @@ func (sh *Shard) rewriteRoute(s *session.Session, now liveness.Time) {
 	switch {
 	case !s.Has(session.Routed) || sh.plan(s).RouteDue <= shortly(now):
 		// there is none, or the sweep is about to
-	case protocol.Activity(s.Activity) == protocol.Suspending:
+	case suspending(s):
 		sh.refreshRoute(s, now, true)
 	default:
 		sh.plan(s).RouteDue = shortly(now)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"lifeline/protocol"
-	"lifeline/server/liveness"
 	"lifeline/server/route"
 	"lifeline/store"
 )
@@ -33,8 +31,8 @@ const (
 type PresentDevice struct {
 	Device   string
 	Platform uint8
-	Suspect  bool
-	Lagging  bool // only this node's own sessions say so
+	Suspect  bool // a push alone may not reach it; of another node's session known some seconds later
+	Lagging  bool // and that is because its app acknowledges nothing; only this node's own sessions say so
 }
 
 // Presence asks who is online: this node's own sessions, which it believes, and the shared table, if there is one, about
@@ -184,9 +182,8 @@ func (sh *Shard) present(users []string, got map[string][]PresentDevice) {
 	for _, u := range users {
 		for s := sh.users.First(sh.core.dir.Hash(u)); s != nil; s = sh.users.Next(s) {
 			if sh.users.Is(s, u) {
-				suspect := s.Line.Path(now).Path == liveness.PathSuspect || protocol.Activity(s.Activity) == protocol.Suspending
 				got[u] = append(got[u], PresentDevice{Device: string(sh.users.Device(s)), Platform: s.Platform,
-					Suspect: suspect, Lagging: s.Line.App(now).Lagging})
+					Suspect: s.Line.Wakeable() || suspending(s), Lagging: s.Line.App(now).Lagging})
 			}
 		}
 	}
@@ -206,10 +203,10 @@ func (c *Core) DeviceStates(ctx context.Context, user string, devices []string) 
 	}
 	for _, d := range seen.here[user] {
 		switch {
-		case d.Suspect:
-			states[d.Device] = route.DeviceSuspect
 		case d.Lagging:
 			states[d.Device] = route.DeviceLagging
+		case d.Suspect:
+			states[d.Device] = route.DeviceSuspect
 		default:
 			states[d.Device] = route.DeviceActive
 		}

@@ -21,7 +21,7 @@ type UserPresence struct {
 type DevicePresence struct {
 	Device   string
 	Platform protocol.Platform
-	Suspect  bool // the server doubts its line
+	Suspect  bool // a push alone may not reach it
 }
 
 func newUserPresence(f *protocol.UserPresence) UserPresence {

@@ -9,7 +9,7 @@ const (
 	DeviceUnknown DeviceState = iota // could not be asked
 	DeviceNone                       // no session, and that is proven
 	DeviceActive                     // a session whose line answers
-	DeviceSuspect                    // a session that has been silent for too long; pushed to, and wakeable
+	DeviceSuspect                    // a session that has been silent for too long or is about to be suspended, or a lagging one of another node; pushed to, and wakeable
 	DeviceLagging                    // a session whose app acknowledges nothing; pushed to, and wakeable. Only its own node knows
 )
 

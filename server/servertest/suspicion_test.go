@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,4 +134,39 @@ func TestTheRouteWaitsForADoubtToLast(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestALaggingPhoneIsSuspectOnEveryNode: its line works and its app acknowledges nothing, so a push alone may not reach
+// its user. A client is told the same of it on whichever node it asks.
+func TestALaggingPhoneIsSuspectOnEveryNode(t *testing.T) {
+	script(t, func(t *testing.T) {
+		table := route.NewMemory(nil)
+		a := Start(t, 2, Share(table, "a", 1))
+		Idle(10 * time.Second)
+		bob, _ := a.Login(1, Login{User: "bob", Device: "phone"})
+		bob.Ack(0)
+		ann, _ := a.Login(0, Login{User: "ann", Device: "phone"})
+		ann.Message("bob", "1", "x")
+		ann.Push()
+		ann.Ack(1)
+		bob.Push()
+		b := Start(t, 2, Share(table, "b", 1))
+		for range 2 {
+			Idle(40 * time.Second)
+			bob.Send(&protocol.Ping{})
+			ann.Send(&protocol.Ping{})
+			Expect[*protocol.Pong](ann)
+		}
+		bea, _ := b.Login(0, Login{User: "bea", Device: "phone"})
+		for _, asker := range []*Client{ann, bea} {
+			if got := devices(asker.ask("bob")[0]); !slices.Equal(got, []string{"phone*"}) {
+				t.Errorf("%p is told of %q", asker, got)
+			}
+		}
+		for n, want := range map[*Node]route.DeviceState{a: route.DeviceLagging, b: route.DeviceSuspect} {
+			if got := deviceState(t, n, "bob", "phone"); got != want {
+				t.Errorf("his phone is %v, want %v", got, want)
+			}
+		}
+	})
 }
