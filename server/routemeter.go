@@ -24,6 +24,7 @@ func (r *routes) meter(set *metrics.Set) {
 		`lifeline_route_events_lost_total{event="registered"}`: &c.LostRegistered,
 		`lifeline_route_events_lost_total{event="refreshed"}`:  &c.LostRefreshed,
 		`lifeline_route_events_lost_total{event="removed"}`:    &c.LostRemoved,
+		`lifeline_route_events_lost_total{event="asked"}`:      &c.LostAsked,
 		`lifeline_route_passes_total{pass="reconcile"}`:        &c.Reconciles,
 		`lifeline_route_passes_total{pass="scan"}`:             &c.Scans,
 		`lifeline_routes_orphaned_total`:                       &c.Orphans,

@@ -29,6 +29,7 @@ func TestDriftIsExported(t *testing.T) {
 		`lifeline_route_events_lost_total{event="registered"}`: &c.LostRegistered,
 		`lifeline_route_events_lost_total{event="refreshed"}`:  &c.LostRefreshed,
 		`lifeline_route_events_lost_total{event="removed"}`:    &c.LostRemoved,
+		`lifeline_route_events_lost_total{event="asked"}`:      &c.LostAsked,
 		`lifeline_route_errors_total`:                          &c.Errors,
 		`lifeline_route_doubts_total`:                          &c.Doubts,
 		`lifeline_route_passes_total{pass="reconcile"}`:        &c.Reconciles,

@@ -22,8 +22,8 @@ type Counters struct {
 	Scans      atomic.Uint64 // passes over the table
 
 	// Events that found a queue full. Reconcile makes up for the first, the rolling refresh for the second, the scan
-	// for the third.
-	LostRegistered, LostRefreshed, LostRemoved atomic.Uint64
+	// for the third, the next scan for the last: a question about a batch of records.
+	LostRegistered, LostRefreshed, LostRemoved, LostAsked atomic.Uint64
 
 	refreshLag atomic.Int64
 	queued     atomic.Int64 // in pending

@@ -35,6 +35,32 @@ func TestInboxIsBounded(t *testing.T) {
 	}
 }
 
+// What finds no room is counted, whatever it is.
+func TestLossesAreCounted(t *testing.T) {
+	r, _ := newTestRegistrar(t)
+	r.inbox.limit = 0
+	c, key := r.Counters(), r.opts.Self.Key("u", "d", 1)
+	r.Registered(Session{})
+	r.Refreshed(Session{})
+	r.Removed("u", "d", 1)
+	r.notice(Notice{Asked: []Key{key}})
+	if got := [...]uint64{c.LostRegistered.Load(), c.LostRefreshed.Load(), c.LostRemoved.Load(), c.LostAsked.Load()}; got != [...]uint64{1, 1, 1, 1} {
+		t.Errorf("counted %d", got)
+	}
+	for range maxQuestions { // the host does not answer
+		r.examine([]Key{key})
+	}
+	r.examine([]Key{{Node: "another"}})
+	if n := c.LostAsked.Load(); n != 1 {
+		t.Errorf("counted %d questions, of which one found no room", n)
+	}
+	r.examine([]Key{key})
+	r.questions, r.orphans = 0, make([]Key, MaxBatch+1)
+	if r.examine([]Key{key}); c.LostAsked.Load() != 3 {
+		t.Errorf("counted %d questions, of which three found no room", c.LostAsked.Load())
+	}
+}
+
 // A loop posts: it must not pay for it.
 func TestPostDoesNotAllocate(t *testing.T) {
 	in := newInbox(1 << 12)

@@ -300,7 +300,9 @@ func (r *Registrar) listen(ctx context.Context) {
 
 func (r *Registrar) notice(n Notice) {
 	if len(n.Asked) > 0 {
-		r.inbox.post(event{kind: asked, keys: n.Asked})
+		if !r.inbox.post(event{kind: asked, keys: n.Asked}) {
+			r.counters.LostAsked.Add(1)
+		}
 		return
 	}
 	r.counters.Displaced.Add(1)

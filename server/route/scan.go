@@ -147,7 +147,11 @@ func (r *Registrar) examine(keys []Key) {
 	keys = slices.DeleteFunc(keys, func(k Key) bool {
 		return k.Node != r.opts.Self.Node || k.Incarnation != r.opts.Self.Incarnation
 	})
-	if len(keys) == 0 || r.questions >= maxQuestions || len(r.orphans) > MaxBatch {
+	if len(keys) == 0 {
+		return
+	}
+	if r.questions >= maxQuestions || len(r.orphans) > MaxBatch {
+		r.counters.LostAsked.Add(1)
 		return
 	}
 	conns := make([]uint64, len(keys))
