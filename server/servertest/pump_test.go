@@ -17,6 +17,7 @@ import (
 type device struct {
 	user, name string
 	client     *Client
+	instance   uint64 // its process
 	attempt    uint64
 	persisted  uint64 // last position taken
 	known      bool   // persisted is worth telling
@@ -59,12 +60,39 @@ func (d *device) take(t *testing.T, ack bool) {
 
 func (d *device) login(t *testing.T, n *Node, loop int) {
 	d.attempt++
-	l := Login{User: d.user, Device: d.name, Attempt: d.attempt, HasPos: d.known, Pos: d.persisted, Epoch: n.Mem.Epoch(), Activity: protocol.Background}
+	l := Login{User: d.user, Device: d.name, Instance: d.instance, Attempt: d.attempt, HasPos: d.known, Pos: d.persisted, Epoch: n.Mem.Epoch(), Activity: protocol.Background}
 	client, hello := n.Login(loop, l)
 	d.client = client
 	d.persisted = hello.Start
 	d.lazy, d.stalled = false, false
 	d.take(t, true)
+}
+
+// takeOver logs in while the session before may live: as the same process, or as another one. The loser is told which.
+func (d *device) takeOver(t *testing.T, n *Node, loop int, another bool) (displaced bool) {
+	synctest.Wait()
+	loser, told := d.client, protocol.CodeSuperseded
+	if d.stalled || loser != nil && loser.Ended() {
+		loser = nil // has ended before, or will not read why
+	}
+	if another {
+		d.instance++
+		told = protocol.CodeDisplaced
+	}
+	d.login(t, n, loop)
+	if loser == nil {
+		return false
+	}
+	synctest.Wait()
+	frames := loser.Pending()
+	if len(frames) == 0 {
+		t.Fatalf("%s/%s was taken over and not told", d.user, d.name)
+	}
+	last, ok := frames[len(frames)-1].(*protocol.Close)
+	if !ok || last.Status.Code != told {
+		t.Fatalf("%s/%s was taken over and told %s, want %v", d.user, d.name, frames[len(frames)-1].AppendText(nil), told)
+	}
+	return another
 }
 
 // read has the socket take some of what waits for it, or all of it when it is told to go on.
@@ -78,20 +106,24 @@ func (d *device) read(n int, goOn bool) {
 }
 
 // TestPumpModel drives sessions through random loss of items, late and failed reads, full lanes, acks that come late or
-// not at all, sockets that take little or nothing for a while, trims, reconnects while the old session lives, takeovers by another process, and closes. When the faults
-// end, every device that is left must be brought to its inbox's head by the server's own doing (heartbeats go on), with
-// no hole on the way.
+// not at all, sockets that take little or nothing for a while, trims, reconnects while the old session lives, takeovers by
+// another process, and closes. When the faults end, every device that is left must be brought to its inbox's head by the
+// server's own doing (heartbeats go on), with no hole on the way.
 func TestPumpModel(t *testing.T) {
+	displaced := 0
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			script(t, func(t *testing.T) { pumpModel(t, seed) })
+			script(t, func(t *testing.T) { displaced += pumpModel(t, seed) })
 		})
+	}
+	if displaced == 0 && !t.Failed() {
+		t.Error("no process took over from another")
 	}
 }
 
 const modelLoops = 3
 
-func pumpModel(t *testing.T, seed uint64) {
+func pumpModel(t *testing.T, seed uint64) (displaced int) {
 	var faults Faults
 	n := Start(t, modelLoops, WithFaults(&faults, seed), func(o *server.CoreOptions) {
 		o.Lane = 8
@@ -104,7 +136,7 @@ func pumpModel(t *testing.T, seed uint64) {
 	var devices []*device
 	for _, u := range users {
 		for _, name := range []string{"phone", "desktop", "web"} {
-			d := &device{user: u, name: name}
+			d := &device{user: u, name: name, instance: 1}
 			d.login(t, n, rng.IntN(modelLoops))
 			devices = append(devices, d)
 		}
@@ -157,7 +189,9 @@ func pumpModel(t *testing.T, seed uint64) {
 			sent++
 			synctest.Wait()
 		case roll < 92:
-			d.login(t, n, rng.IntN(modelLoops)) // its old session, if any, is superseded
+			if d.takeOver(t, n, rng.IntN(modelLoops), rng.IntN(3) == 0) {
+				displaced++
+			}
 		case roll < 95 && d.client != nil:
 			d.client.Close()
 			d.client = nil
@@ -209,6 +243,7 @@ func pumpModel(t *testing.T, seed uint64) {
 	if got := n.Counter("lifeline_panics_total"); got != 0 {
 		t.Errorf("%d panics", got)
 	}
+	return displaced
 }
 
 // atRest checks that every device has all of its user's inbox, and the store knows it.
