@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"io"
 	"sync/atomic"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -14,28 +15,7 @@ import (
 func (r *routes) meter(set *metrics.Set) {
 	gauge := func(name string, f func() float64) { set.NewGauge(name, f) }
 	c := r.Counters()
-	for name, count := range map[string]*atomic.Uint64{
-		`lifeline_route_lookups_total{outcome="hit"}`:          &c.Hits,
-		`lifeline_route_lookups_total{outcome="miss"}`:         &c.Misses,
-		`lifeline_route_lookups_total{outcome="unknown"}`:      &c.Unknowns,
-		`lifeline_route_writes_total{what="registered"}`:       &c.Registered,
-		`lifeline_route_writes_total{what="refreshed"}`:        &c.Refreshed,
-		`lifeline_route_writes_total{what="removed"}`:          &c.Removed,
-		`lifeline_route_events_lost_total{event="registered"}`: &c.LostRegistered,
-		`lifeline_route_events_lost_total{event="refreshed"}`:  &c.LostRefreshed,
-		`lifeline_route_events_lost_total{event="removed"}`:    &c.LostRemoved,
-		`lifeline_route_events_lost_total{event="asked"}`:      &c.LostAsked,
-		`lifeline_route_passes_total{pass="reconcile"}`:        &c.Reconciles,
-		`lifeline_route_passes_total{pass="scan"}`:             &c.Scans,
-		`lifeline_routes_orphaned_total`:                       &c.Orphans,
-		`lifeline_routes_repaired_total`:                       &c.Repaired,
-		`lifeline_routes_expired_total`:                        &c.Expired,
-		`lifeline_routes_displaced_total`:                      &c.Displaced,
-		`lifeline_route_errors_total`:                          &c.Errors,
-		`lifeline_route_doubts_total`:                          &c.Doubts,
-	} {
-		gauge(name, func() float64 { return float64(count.Load()) })
-	}
+	set.RegisterMetricsWriter(func(w io.Writer) { writeCounters(w, c) })
 	for s := route.Healthy; s <= route.Recovering; s++ {
 		gauge(fmt.Sprintf(`lifeline_route_breaker_state{state=%q}`, s), func() float64 {
 			if c.State() == s {
@@ -48,4 +28,34 @@ func (r *routes) meter(set *metrics.Set) {
 	gauge("lifeline_route_refresh_lag_seconds", func() float64 { return c.RefreshLag().Seconds() })
 	gauge(`lifeline_queue_depth{queue="route_events"}`, func() float64 { events, _ := r.Queued(); return float64(events) })
 	gauge(`lifeline_queue_depth{queue="route_records"}`, func() float64 { _, records := r.Queued(); return float64(records) })
+}
+
+// writeCounters writes what the registrar counts, the members of a family behind one another.
+func writeCounters(w io.Writer, c *route.Counters) {
+	for _, family := range []struct {
+		name    string
+		members []member
+	}{
+		{"lifeline_route_lookups_total", []member{{`{outcome="hit"}`, &c.Hits}, {`{outcome="miss"}`, &c.Misses}, {`{outcome="unknown"}`, &c.Unknowns}}},
+		{"lifeline_route_writes_total", []member{{`{what="registered"}`, &c.Registered}, {`{what="refreshed"}`, &c.Refreshed}, {`{what="removed"}`, &c.Removed}}},
+		{"lifeline_route_events_lost_total", []member{{`{event="registered"}`, &c.LostRegistered}, {`{event="refreshed"}`, &c.LostRefreshed},
+			{`{event="removed"}`, &c.LostRemoved}, {`{event="asked"}`, &c.LostAsked}}},
+		{"lifeline_route_passes_total", []member{{`{pass="reconcile"}`, &c.Reconciles}, {`{pass="scan"}`, &c.Scans}}},
+		{"lifeline_routes_orphaned_total", []member{{"", &c.Orphans}}},
+		{"lifeline_routes_repaired_total", []member{{"", &c.Repaired}}},
+		{"lifeline_routes_expired_total", []member{{"", &c.Expired}}},
+		{"lifeline_routes_displaced_total", []member{{"", &c.Displaced}}},
+		{"lifeline_route_errors_total", []member{{"", &c.Errors}}},
+		{"lifeline_route_doubts_total", []member{{"", &c.Doubts}}},
+	} {
+		metrics.WriteMetadataIfNeeded(w, family.name, "counter")
+		for _, m := range family.members {
+			fmt.Fprintf(w, "%s%s %d\n", family.name, m.labels, m.count.Load())
+		}
+	}
+}
+
+type member struct {
+	labels string
+	count  *atomic.Uint64
 }

@@ -129,10 +129,10 @@ func TestALongSessionStaysInTheTable(t *testing.T) {
 				t.Fatalf("in minute %d bob is %v", minute, got.State)
 			}
 		}
-		if n := b.Gauge(`lifeline_route_writes_total{what="refreshed"}`); n < minutes/20-1 || n > minutes/20+1 {
+		if n := b.Line(`lifeline_route_writes_total{what="refreshed"}`); n < minutes/20-1 || n > minutes/20+1 {
 			t.Errorf("the record was rewritten %v times in %d minutes, want every 20", n, minutes)
 		}
-		if n := b.Gauge("lifeline_routes_repaired_total"); n != 0 {
+		if n := b.Line("lifeline_routes_repaired_total"); n != 0 {
 			t.Errorf("%v records were repaired", n)
 		}
 	})
