@@ -88,6 +88,7 @@ func (r *Registrar) readLeases(ctx context.Context) (ok, live bool) {
 	for i := range leases.Live {
 		l := &leases.Live[i]
 		live = live || l.Node == r.opts.Self.Node && l.Incarnation == r.opts.Self.Incarnation
+		r.compareRules(l)
 	}
 	r.observe(leases, asked)
 	r.mu.Lock()
@@ -97,6 +98,16 @@ func (r *Registrar) readLeases(ctx context.Context) (ok, live bool) {
 	}
 	r.looked = asked
 	return true, live
+}
+
+// compareRules says once that another node displaces by another rule: which session of a user ends then depends on where
+// the later one is.
+func (r *Registrar) compareRules(l *Lease) {
+	if l.Node == r.opts.Self.Node || l.ExclusivePlatform == r.opts.Self.ExclusivePlatform || r.unlike {
+		return
+	}
+	r.unlike = true
+	r.log.Warn("another node displaces by another rule", "node", l.Node, "do", "give all nodes of the table the same --exclusive")
 }
 
 // observe takes leases in. From any goroutine.

@@ -33,6 +33,8 @@ type Lease struct {
 	State       NodeState
 	TTL         time.Duration // of the records it writes
 	Generations Generations   // those under which it has registered every session
+	// ExclusivePlatform is what its registrations displace by; see [Self].
+	ExclusivePlatform bool
 
 	Left time.Duration // until it lapses; of leases that were read
 }

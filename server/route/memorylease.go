@@ -33,6 +33,7 @@ func (t *memoryTable) Renew(ctx context.Context, lease Lease, ttl time.Duration)
 	defer t.mu.Unlock()
 	now := t.now()
 	lease.Node, lease.Incarnation, lease.Directory, lease.TTL = t.self.Node, t.self.Incarnation, t.self.Directory, t.self.TTL
+	lease.ExclusivePlatform = t.self.ExclusivePlatform
 	if old, ok := t.leases[lease.Node]; ok && now.Before(old.until) {
 		if old.Incarnation != lease.Incarnation && old.Directory != lease.Directory {
 			return false, ErrNodeTaken

@@ -82,6 +82,7 @@ type Registrar struct {
 	knocked     bool // the table was asked for the leases
 	advised     bool // the table has told what an operator should change, and it was said
 	untold      bool // it was said that the table does not tell
+	unlike      bool // it was said that another node displaces by another rule
 	fatal       error
 	flushAt     time.Time // no batch that is not full before it
 	renewAt     time.Time

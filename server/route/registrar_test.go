@@ -429,6 +429,30 @@ func TestAdviceIsGivenOnce(t *testing.T) {
 	}
 }
 
+// Nodes that displace by different rules say so, each once.
+func TestRulesAreCompared(t *testing.T) {
+	bubble(t, func(c *cluster) {
+		var logs [3]bytes.Buffer
+		for i, platform := range []bool{false, true, false} {
+			m := c.prepare(route.Self{Node: string(rune('a' + i)), Incarnation: uint64(i + 1), ExclusivePlatform: platform},
+				func(o *route.Options) { o.Log = slog.New(slog.NewTextHandler(&logs[i], nil)) })
+			c.run(m)
+		}
+		pass(2 * lease)
+		for _, m := range c.nodes {
+			m.stop()
+			<-m.ended
+			m.ended <- nil
+		}
+		for i, other := range []string{"b", "a", "b"} {
+			warning := "level=WARN msg=\"another node displaces by another rule\" node=" + other + " "
+			if n := strings.Count(logs[i].String(), warning); n != 1 || strings.Count(logs[i].String(), "another rule") != 1 {
+				t.Errorf("node %d has said %d times %s: %s", i, n, warning, &logs[i])
+			}
+		}
+	})
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	if _, err := route.NewRegistrar(route.Options{}); err == nil {
 		t.Error("a registrar was made of nothing")

@@ -21,6 +21,9 @@ const (
 	leaseTaken = 3
 )
 
+// exclusivePlatform is what a lease says of a node whose registrations displace by platform.
+const exclusivePlatform = "platform"
+
 // Renew implements [route.Table]. The lease comes first and the list of nodes second: one that is refused must not be
 // listed, and nothing is registered before both are written.
 func (t *Table) Renew(ctx context.Context, lease route.Lease, ttl time.Duration) (held bool, err error) {
@@ -31,11 +34,15 @@ func (t *Table) Renew(ctx context.Context, lease route.Lease, ttl time.Duration)
 			generations.WriteString(hex16(g))
 		}
 	}
+	exclusive := "device"
+	if self.ExclusivePlatform {
+		exclusive = exclusivePlatform
+	}
 	got, err := t.write(ctx, 1, func(int) int { return leasePlace }, func(_ []int, _ time.Time, sent int64) *call {
 		return &call{script: scriptRenew, keys: []string{nodePrefix + self.Node}, args: []any{hex16(self.Incarnation), self.Directory,
 			ttl.Milliseconds(), sent, t.patience(),
 			"epoch", lease.Epoch, "addresses", strings.Join(lease.Addresses, " "), "budget", lease.Budget,
-			"state", int(lease.State), "ttl", self.TTL.Milliseconds(), "generations", generations.String()}}
+			"state", int(lease.State), "ttl", self.TTL.Milliseconds(), "exclusive", exclusive, "generations", generations.String()}}
 	})
 	if err != nil {
 		return false, err
@@ -166,7 +173,8 @@ func readLeases(calls []*call) ([]route.Lease, error) {
 }
 
 func parseLease(pairs map[string]string) (route.Lease, error) {
-	l := route.Lease{Directory: pairs["directory"], Epoch: pairs["epoch"], Addresses: strings.Fields(pairs["addresses"])}
+	l := route.Lease{Directory: pairs["directory"], Epoch: pairs["epoch"], Addresses: strings.Fields(pairs["addresses"]),
+		ExclusivePlatform: pairs["exclusive"] == exclusivePlatform}
 	var errs [4]error
 	var state, ttl int
 	l.Incarnation, errs[0] = parseHex16(pairs["incarnation"])

@@ -23,7 +23,7 @@ func contextEnded(r *rig) (context.Context, context.CancelFunc) {
 }
 
 func testLease(r *rig) {
-	a := r.node(route.Self{Node: "a", Incarnation: 1<<64 - 1, Directory: "disk 1|x", TTL: ttl})
+	a := r.node(route.Self{Node: "a", Incarnation: 1<<64 - 1, Directory: "disk 1|x", TTL: ttl, ExclusivePlatform: true})
 	b := r.node(route.Self{Node: "b", Incarnation: 2})
 	if l := r.leases(b); len(l.Live)+len(l.Known) != 0 {
 		r.Errorf("an empty table knows nodes: %+v", l)
@@ -51,6 +51,9 @@ func testLease(r *rig) {
 	if got.Node != "a" || got.Incarnation != 1<<64-1 || got.Directory != "disk 1|x" || got.TTL != ttl || got.Epoch != "e1" ||
 		got.Budget != 1<<20 || got.State != route.NodeDraining || got.Generations != lease.Generations {
 		r.Errorf("got %+v\nwant %+v", got, lease)
+	}
+	if !got.ExclusivePlatform || l.Live[1].ExclusivePlatform {
+		r.Errorf("exclusive by platform: %v and %v", got.ExclusivePlatform, l.Live[1].ExclusivePlatform)
 	}
 	if b := l.Live[1]; b.Generations != (route.Generations{}) || len(b.Addresses) != 0 {
 		r.Errorf("got %+v of a node that has said nothing", b)
