@@ -6,8 +6,9 @@ const (
 	// TickInterval is how often a loop is to call [Clock.Tick].
 	TickInterval = 100 * time.Millisecond
 
-	maxStep = 250 * time.Millisecond // what one tick adds at most; one that would add more is late
-	grace   = 2 * time.Second        // no kills for this long after a late tick
+	maxStep   = 250 * time.Millisecond // what one tick adds at most; one that would add more is late
+	grace     = 2 * time.Second        // no kills for this long after a late tick
+	skipsMost = 1024                   // late ticks that are remembered
 )
 
 // Time is a moment of one loop's clock, in tenths of a second since the node started. It lasts 13 years.
@@ -39,6 +40,13 @@ type Clock struct {
 	wall    time.Duration // at the last tick
 	until   time.Duration // of elapsed: grace ends
 	ticked  bool
+	skips   []skip // oldest first
+}
+
+// skip is what a late tick has left out.
+type skip struct {
+	at Time // the moment after it
+	by time.Duration
 }
 
 // Tick moves the clock to wall, a monotonic reading (time since the node started), and returns the new time. A reading
@@ -52,8 +60,26 @@ func (c *Clock) Tick(wall time.Duration) Time {
 	c.elapsed += min(max(step, 0), maxStep)
 	if step > maxStep {
 		c.until = c.elapsed + grace
+		c.remember(skip{c.Now(), step - maxStep})
 	}
 	return c.Now()
+}
+
+func (c *Clock) remember(s skip) {
+	if len(c.skips) == skipsMost {
+		c.skips = append(c.skips[:0], c.skips[skipsMost/2:]...)
+	}
+	c.skips = append(c.skips, s)
+}
+
+// Ago is how long ago a moment of this clock was for everybody else: what late ticks have left out since then counts, as
+// far back as the last 512 of them.
+func (c *Clock) Ago(t Time) time.Duration {
+	ago := c.Now().Sub(t)
+	for i := len(c.skips) - 1; i >= 0 && t.Before(c.skips[i].at); i-- {
+		ago += c.skips[i].by
+	}
+	return ago
 }
 
 // Late says whether the last tick was late.

@@ -165,3 +165,42 @@ func TestTickDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestAgoCountsStandstills: what the clock leaves out has passed for everybody else.
+func TestAgoCountsStandstills(t *testing.T) {
+	var c Clock
+	var wall time.Duration
+	type word struct {
+		at   Time
+		wall time.Duration
+	}
+	var words []word
+	step := func(by time.Duration) {
+		wall += by
+		words = append(words, word{c.Tick(wall), wall})
+	}
+	step(0)
+	for i := range 400 {
+		step(TickInterval)
+		if i%100 == 50 {
+			step(10 * time.Minute)
+			step(300 * ms)
+		}
+	}
+	for i, w := range words {
+		if off := (c.Ago(w.at) - (wall - w.wall)).Abs(); off > TickInterval {
+			t.Fatalf("word %d of %d was %v ago, and the clock says %v", i, len(words), wall-w.wall, c.Ago(w.at))
+		}
+	}
+	for range 4 * skipsMost {
+		step(sec)
+	}
+	if len(c.skips) > skipsMost {
+		t.Errorf("%d late ticks are remembered", len(c.skips))
+	}
+	for _, w := range words[len(words)-skipsMost/2:] {
+		if off := (c.Ago(w.at) - (wall - w.wall)).Abs(); off > TickInterval {
+			t.Fatalf("a word was %v ago, and the clock says %v", wall-w.wall, c.Ago(w.at))
+		}
+	}
+}

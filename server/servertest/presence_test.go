@@ -82,6 +82,31 @@ func TestPresenceOfOneNode(t *testing.T) {
 	})
 }
 
+// TestLastSeenBehindAStandstill: a node that stood still knows when it last heard a device, whatever it holds of silence.
+func TestLastSeenBehindAStandstill(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 2)
+		ann, _ := n.Login(0, Login{User: "ann", Device: "phone", Activity: protocol.Background})
+		bob, _ := n.Login(1, Login{User: "bob", Device: "phone", Activity: protocol.Background})
+		Idle(time.Second)
+		bob.Ack(0)
+		last := time.Now()
+		Idle(time.Second)
+		resume := []func(){n.Pause(0), n.Pause(1)}
+		Idle(10 * time.Minute)
+		for _, r := range resume {
+			r()
+		}
+		Idle(time.Second)
+		bob.Close()
+		synctest.Wait()
+		got := ann.ask("bob")[0]
+		if off := time.UnixMilli(int64(got.LastSeenMs)).Sub(last); got.State != protocol.Offline || off.Abs() > time.Second {
+			t.Errorf("%v, last seen %v after his last word", got.State, off)
+		}
+	})
+}
+
 func TestALongPresenceSaysMore(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1, func(o *server.CoreOptions) { o.MaxPayload = 1024 })
