@@ -80,7 +80,7 @@ func TestSocketOptionsOfAcceptedSockets(t *testing.T) {
 	}{
 		{"TCP_NODELAY", unix.IPPROTO_TCP, unix.TCP_NODELAY, 1, 1 << 20},
 		{"TCP_NOTSENT_LOWAT", unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, notSentLowat, notSentLowat},
-		{"TCP_USER_TIMEOUT", unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, userTimeout, userTimeout},
+		{"TCP_USER_TIMEOUT", unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(config.UserTimeout.Milliseconds()), int(config.UserTimeout.Milliseconds())},
 		{"TCP_RTO_MAX_MS", unix.IPPROTO_TCP, tcpRTOMax, rtoMax, rtoMax},
 		{"SO_SNDBUF", unix.SOL_SOCKET, unix.SO_SNDBUF, 2 * sendBuffer, 2 * sendBuffer},
 		{"SO_RCVBUF", unix.SOL_SOCKET, unix.SO_RCVBUF, 2 * receiveBuffer, 2 * receiveBuffer},

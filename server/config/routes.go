@@ -27,8 +27,9 @@ const (
 // DefaultRouteTTL is refreshed when a third of it has passed.
 const DefaultRouteTTL = time.Hour
 
-// userTimeout is TCP_USER_TIMEOUT of every client's socket; package server sets it.
-const userTimeout = 2400 * time.Second
+// UserTimeout is TCP_USER_TIMEOUT of every client's socket. It ends a connection whose data nobody acknowledges, and is
+// longer than any silence the session allows: the session decides, the kernel only cleans up behind a dead process of ours.
+const UserTimeout = 2400 * time.Second
 
 func (r *Routes) flags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&r.Redis, "redis", r.Redis, "host:port of the Redis with the online table that several nodes share; empty = this node is alone")
@@ -46,7 +47,7 @@ func (c Config) validateRoutes(fault func(string, ...any)) {
 	if c.Exclusive != ExclusiveDevice && c.Exclusive != ExclusivePlatform {
 		fault("exclusive is %q, expected device or platform", c.Exclusive)
 	}
-	for _, err := range c.Heartbeat.ValidateCoupling(c.Routes.TTL, userTimeout) {
+	for _, err := range c.Heartbeat.ValidateCoupling(c.Routes.TTL, UserTimeout) {
 		fault("routes.ttl and heartbeat: %w", err)
 	}
 	r := c.Routes
