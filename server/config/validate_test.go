@@ -43,6 +43,7 @@ func TestValidate(t *testing.T) {
 		{"settings of no Redis", func(c *Config) { c.Routes.Username = "u" }, "routes.redis is empty"},
 		{"a node with a space", func(c *Config) { c.Routes.Node = "a b" }, `routes.node is "a b"`},
 		{"routes that lapse before their sessions", func(c *Config) { c.Routes.TTL = 47 * time.Minute }, "31m20s left, 2/3 of its 47m0s, but a session may be silent for 31m50s"},
+		{"routes that lapse a moment before", func(c *Config) { c.Routes.TTL = 2865 * time.Second }, "a session may be silent for 31m50s (limit, probes and hold at their largest), and 10s are to spare: raise the route's time to live to 48m0s"},
 		{"routes that just do not", func(c *Config) { c.Routes.TTL = 48 * time.Minute }, ""},
 		{"heartbeats that outlive the kernel's patience", func(c *Config) {
 			c.Heartbeat.Background.Max, c.Routes.TTL = 1200*time.Second, 2*time.Hour
