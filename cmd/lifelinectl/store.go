@@ -54,8 +54,8 @@ func newStoreVerify(around surroundings) *cobra.Command {
 		Use:   "verify DIR",
 		Short: "Read a whole store and report what breaks a rule",
 		Long: `verify reads every key of the store: sequences without holes, heads, inbox entries that point to their messages,
-cursors that are not ahead, open obligations, applied indexes. It changes nothing. The exit code is 1 when a rule is
-broken.`,
+cursors that are not ahead, open obligations, applied indexes. It changes nothing, and works where it may not write; but a
+copy that was made without the file LOCK gets one. The exit code is 1 when a rule is broken.`,
 		Example: `  lifelinectl store verify ./data
   lifelinectl store verify -o json /var/lib/lifeline`,
 		Args: exactly(cobra.ExactArgs(1)),
@@ -101,7 +101,8 @@ func newStoreRestore(around surroundings) *cobra.Command {
 		Use:   "restore BACKUP DIR",
 		Short: "Copy a backup to a new directory and give it a new epoch",
 		Long: `restore copies BACKUP, the directory of a server that was stopped, to DIR, which must not exist or be empty, and gives
-the copy a new epoch: every client that connects then fetches what it has again.`,
+the copy a new epoch: every client that connects then fetches what it has again. Neither of the two may lie in the other.
+BACKUP is only read.`,
 		Example: `  lifelinectl store restore /backup/lifeline-0200 /var/lib/lifeline`,
 		Args:    exactly(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, args []string) error {

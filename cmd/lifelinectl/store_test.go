@@ -65,6 +65,13 @@ func TestStoreVerify(t *testing.T) {
 	if code, _, errs := run(t, "store", "verify", filepath.Join(dir, "nothing-here")); code != exitFailed || !strings.Contains(errs, "no store") {
 		t.Errorf("a directory that is not there: code %d, %s", code, errs)
 	}
+	empty := t.TempDir()
+	if code, _, errs := run(t, "store", "verify", empty); code != exitFailed || !strings.Contains(errs, "no store") {
+		t.Errorf("an empty directory: code %d, %s", code, errs)
+	}
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("verify left %v in an empty directory, %v", left, err)
+	}
 	if code, _, _ := run(t, "store", "verify"); code != exitUsage {
 		t.Errorf("no directory: code %d", code)
 	}

@@ -1,7 +1,11 @@
 package pebblestore
 
 import (
+	"bytes"
+	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -102,5 +106,68 @@ func TestRestoreOfNothing(t *testing.T) {
 	}
 	if names, err := fs.List("data"); err == nil && len(names) > 0 {
 		t.Errorf("left %q", names)
+	}
+}
+
+// A restore into its own backup, or of a backup that lies where it must delete, would spoil the backup. It is refused
+// before anything is touched, whatever the two are called.
+func TestRestoreIntoItsBackup(t *testing.T) {
+	root := t.TempDir()
+	backup := filepath.Join(root, "backup")
+	options := testOptions(t, vfs.Default)
+	options.Dir = backup
+	s, err := Open(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(backup, filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	// A restore to the directory that they all lie in has not ended.
+	writeFile(t, vfs.Default, filepath.Dir(root), filepath.Base(root)+".boot", []byte("1"+restoring))
+	t.Chdir(backup)
+	before := filesOf(t, vfs.Default, backup)
+	for _, dir := range []string{filepath.Join(backup, "sub"), filepath.Join(backup, "a", "b"), backup + "/", filepath.Join(root, "link", "sub"), "sub", ".", root, ".."} {
+		for _, from := range []string{backup, filepath.Join(root, "link"), "."} {
+			if err := (Tool{Dir: dir}).Restore(from); err == nil || !strings.Contains(err.Error(), "lie in one another") {
+				t.Errorf("restored %s to %s: %v", from, dir, err)
+			}
+			if after := filesOf(t, vfs.Default, backup); !maps.EqualFunc(before, after, bytes.Equal) {
+				t.Fatalf("restoring %s to %s changed the backup", from, dir)
+			}
+		}
+	}
+	beside := filepath.Join(root, "backup2") // not in it, for all that its name says
+	if err := (Tool{Dir: beside}).Restore(backup); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is no whole store is no backup, and nothing of it is copied.
+func TestRestoreOfSomethingElse(t *testing.T) {
+	for name, tt := range map[string]struct {
+		want    string
+		prepare func(t *testing.T, fs vfs.FS)
+	}{
+		"a directory in it": {"sub in it is no file of a store", func(t *testing.T, fs vfs.FS) {
+			writeFile(t, fs, "backup/sub", "000002.log", nil)
+		}},
+		"half of one": {"has not ended", func(t *testing.T, fs vfs.FS) {
+			writeFile(t, fs, "", "backup.boot", []byte("3"+restoring))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk, _ := backedUp(t)
+			tt.prepare(t, disk)
+			if err := (Tool{Dir: "data/store", FS: disk}).Restore("backup"); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("restored: %v", err)
+			}
+			if names, err := disk.List("data"); err == nil && len(names) > 0 {
+				t.Errorf("left %q", names)
+			}
+		})
 	}
 }

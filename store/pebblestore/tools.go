@@ -53,95 +53,6 @@ func (t Tool) NewEpoch() error {
 	})
 }
 
-// Restore copies a backup, which is the directory of a store that is not running, to Dir, which must not exist or be
-// empty, and gives it a new history. What an earlier Restore that did not end has left in Dir is deleted. Until this one
-// has ended Dir is refused by everybody else.
-func (t Tool) Restore(backup string) error {
-	t = t.withDefaults()
-	t.half = true
-	d := &directory{fs: t.FS, path: t.Dir}
-	boot, half, err := d.readBeside()
-	if err != nil {
-		return err
-	}
-	old, err := d.files()
-	if err == nil && len(old) > 0 && !half {
-		err = errors.New("there are files in it; nothing was changed")
-	}
-	if err != nil {
-		return fmt.Errorf("restore to %s: %w", t.Dir, err)
-	}
-	from, err := holdBackup(t.FS, backup)
-	if err != nil {
-		return fmt.Errorf("restore from %s: %w", backup, err)
-	}
-	defer func() { _ = from.unlock() }() // it was only read
-	if err := makeDir(t.FS, t.Dir); err != nil {
-		return fmt.Errorf("restore to %s: %w", t.Dir, err)
-	}
-	if err := d.writeBeside(boot, restoring); err != nil {
-		return err
-	}
-	for _, name := range old {
-		if err := t.FS.RemoveAll(t.FS.PathJoin(t.Dir, name)); err != nil {
-			return fmt.Errorf("restore to %s: %w", t.Dir, err)
-		}
-	}
-	if err := t.copyAll(from); err != nil {
-		return err
-	}
-	return t.NewEpoch()
-}
-
-// holdBackup locks a backup, unless it cannot be written to: then nobody else can either.
-func holdBackup(fs vfs.FS, backup string) (*directory, error) {
-	desc, err := pebble.Peek(backup, fs)
-	if err == nil && !desc.Exists {
-		err = errors.New("no store is in it")
-	}
-	if err != nil {
-		return nil, err
-	}
-	d, err := lockDirectory(fs, backup)
-	if errors.Is(err, syscall.EROFS) || errors.Is(err, iofs.ErrPermission) {
-		return &directory{fs: fs, path: backup}, nil
-	}
-	return d, err
-}
-
-func (t Tool) copyAll(from *directory) error {
-	names, err := from.files()
-	if err != nil {
-		return fmt.Errorf("restore from %s: %w", from.path, err)
-	}
-	for _, name := range names {
-		if name == ballastName {
-			continue
-		}
-		if err := t.copy(t.FS.PathJoin(from.path, name), t.FS.PathJoin(t.Dir, name)); err != nil {
-			return fmt.Errorf("restore %s: %w", name, err)
-		}
-	}
-	if err := syncDir(t.FS, t.Dir); err != nil {
-		return fmt.Errorf("restore to %s: %w", t.Dir, err)
-	}
-	return nil
-}
-
-func (t Tool) copy(from, to string) error {
-	in, err := t.FS.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := t.FS.Create(to, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
-}
-
 func (t Tool) withDefaults() Tool {
 	if t.FS == nil {
 		t.FS = vfs.Default
@@ -155,19 +66,16 @@ func (t Tool) withDefaults() Tool {
 // with opens the store for do. What would end a server is an error here.
 func (t Tool) with(readOnly bool, do func(*directory, *engine) error) (err error) {
 	t = t.withDefaults()
-	if _, err := t.FS.Stat(t.Dir); errors.Is(err, iofs.ErrNotExist) {
-		return fmt.Errorf("no store is in %s: %w", t.Dir, err)
+	if !t.half {
+		if err := (&directory{fs: t.FS, path: t.Dir}).refuseHalf(); err != nil {
+			return fmt.Errorf("open the store in %s: %w", t.Dir, err)
+		}
 	}
-	d, err := lockDirectory(t.FS, t.Dir)
+	d, err := t.hold(t.Dir, readOnly)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.unlock()) }()
-	if !t.half {
-		if err := d.refuseHalf(); err != nil {
-			return fmt.Errorf("open the store in %s: %w", t.Dir, err)
-		}
-	}
 
 	o := Options{Dir: t.Dir, FS: t.FS, Log: t.Log}.withDefaults()
 	limit := newLimiter()
@@ -184,3 +92,28 @@ func (t Tool) with(readOnly bool, do func(*directory, *engine) error) (err error
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return do(d, e)
 }
+
+// hold locks the directory of a store that is not running. One that is only read, and may not be written to, goes
+// without a lock: on a disk that nobody can write to no server runs, and where this user may not the operator must know.
+func (t Tool) hold(dir string, readOnly bool) (*directory, error) {
+	desc, err := pebble.Peek(dir, t.FS)
+	if errors.Is(err, iofs.ErrNotExist) || err == nil && !desc.Exists {
+		return nil, fmt.Errorf("no store is in %s", dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look into %s: %w", dir, err)
+	}
+	d, err := lockDirectory(t.FS, dir)
+	if !readOnly || !errors.Is(err, syscall.EROFS) && !errors.Is(err, iofs.ErrPermission) {
+		return d, err
+	}
+	if !errors.Is(err, syscall.EROFS) {
+		t.Log.Warn("the store may not be locked by this user: see that no server uses it", "dir", dir)
+	}
+	return lockDirectory(lockless{t.FS}, dir)
+}
+
+// lockless is a filesystem whose locks are none.
+type lockless struct{ vfs.FS }
+
+func (lockless) Lock(string) (io.Closer, error) { return io.NopCloser(nil), nil }
