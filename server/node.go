@@ -22,6 +22,8 @@ type Options struct {
 	Open func(sink store.Sink) (store.Store, error)
 	// Routes is the online table that this node shares with others; nil = it is alone.
 	Routes *RouteOptions
+	// MaySee says whether the asker may know of a user's presence; nil = everybody may. It is called from several goroutines.
+	MaySee func(asker, user string) bool
 	// Metrics is the set the node registers on; the store may share it.
 	Metrics *metrics.Set
 	Log     *slog.Logger
@@ -54,6 +56,7 @@ func New(o Options) (*Node, error) {
 		PushWindow:     o.Config.PushWindow,
 		MaxBodyBytes:   int64(o.Config.MaxBodyBytes),
 		Routes:         o.Routes,
+		MaySee:         o.MaySee,
 		Metrics:        o.Metrics,
 
 		ExclusivePlatform: o.Config.Exclusive == config.ExclusivePlatform,
@@ -142,6 +145,7 @@ func (n *Node) ready() error {
 func (n *Node) stop() error {
 	n.serving.Store(false)
 	n.opts.Log.Info("stopping", "sessions", n.core.Sessions())
+	n.core.announceStop()
 	n.core.CloseSessions()
 	ctx, cancel := context.WithTimeout(context.Background(), n.within)
 	defer cancel()

@@ -1,0 +1,32 @@
+package server
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"lifeline/server/config"
+	"lifeline/store"
+	"lifeline/store/memstore"
+)
+
+// TestANodeHidesWhomItIsToldToHide: who may know of a user is the embedder's to say.
+func TestANodeHidesWhomItIsToldToHide(t *testing.T) {
+	cfg := config.Default()
+	cfg.HTTP, cfg.Store, cfg.Loops, cfg.MaxConnections = "", config.StoreMemory, 1, 100
+	n, err := New(Options{Config: cfg, Metrics: metrics.NewSet(), Log: slog.New(slog.DiscardHandler),
+		MaySee: func(asker, user string) bool { return asker == "ann" },
+		Open:   func(sink store.Sink) (store.Store, error) { return memstore.New(memstore.Options{Sink: sink}), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.core.Close() })
+	n.core.store.Ack(store.Ack{User: "hermit", Device: "phone", HasPos: true})
+	for asker, want := range map[string]PresenceState{"ann": Offline, "bob": Unknown} {
+		list, err := n.core.Presence(t.Context(), asker, []string{"hermit"})
+		if err != nil || list[0].State != want {
+			t.Errorf("%s is told %+v, %v; want %v", asker, list, err, want)
+		}
+	}
+}
