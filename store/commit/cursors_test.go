@@ -115,24 +115,34 @@ func TestForgetAmongAcks(t *testing.T) {
 	})
 }
 
-// Many devices at once are stored over several batches, all of them, and Close waits for the last.
+// Many devices at once, whether they stay or leave, are stored over several batches, each with as many as may delay a send,
+// all of them, and Close waits for the last.
 func TestManyCursors(t *testing.T) {
 	const devices = 3*maxFlush + 10
-	s := open(t, newMemEngine(), storetest.Options{})
-	for n := range devices {
-		s.ackPos(fmt.Sprint("user", n), "phone", uint64(n))
-	}
-	if n := s.Load().Cursors; n > devices {
-		t.Errorf("%d devices are kept in mind", n)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again := open(t, s.engine.clone(), storetest.Options{})
-	defer again.Close()
-	for n := range devices {
-		if start, err := again.Start(fmt.Sprint("user", n), "phone"); err != nil || !start.HasCursor || start.Cursor != uint64(n) {
-			t.Fatalf("device %d: %+v, %v", n, start, err)
-		}
+	for _, leaving := range []bool{false, true} {
+		t.Run(fmt.Sprint("leaving ", leaving), func(t *testing.T) {
+			s, most := measured(t)
+			s.engine.mu.Lock() // the committer stands still, or it would write them as fast as they come
+			for n := range devices {
+				s.Ack(store.Ack{User: fmt.Sprint("user", n), Device: "phone", Pos: uint64(n), HasPos: true, Leaving: leaving})
+			}
+			if n := s.Load().Cursors; n > devices {
+				t.Errorf("%d devices are kept in mind", n)
+			}
+			s.engine.mu.Unlock()
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if most.Keys <= maxFlush || most.Keys > maxFlush+store.Partitions {
+				t.Errorf("at most %d keys were in a batch, with the applied indexes", most.Keys)
+			}
+			again := open(t, s.engine.clone(), storetest.Options{})
+			defer again.Close()
+			for n := range devices {
+				if start, err := again.Start(fmt.Sprint("user", n), "phone"); err != nil || !start.HasCursor || start.Cursor != uint64(n) {
+					t.Fatalf("device %d: %+v, %v", n, start, err)
+				}
+			}
+		})
 	}
 }

@@ -146,6 +146,69 @@ func TestQueueBounds(t *testing.T) {
 	}
 }
 
+// measured is a store and the largest numbers of any one of its batches, to be read when it is closed.
+func measured(t *testing.T) (*opened, *Batch) {
+	t.Helper()
+	engine, most := newMemEngine(), &Batch{}
+	whole(engine)
+	s, err := Open(engine, Options{QueueCommands: 100_000, Fatal: func(err error) { t.Error(err) }, Observe: func(b Batch) {
+		most.Commands, most.Keys, most.Bytes = max(most.Commands, b.Commands), max(most.Keys, b.Keys), max(most.Bytes, b.Bytes)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &opened{s, engine}, most
+}
+
+// However much waits, a batch takes no more commands when it has enough of them, of their keys or of their bytes.
+func TestBatchBounds(t *testing.T) {
+	members := make([]string, 150) // all written at once
+	for i := range members {
+		members[i] = fmt.Sprint("m", i)
+	}
+	const payload, overhead = 10_000, 10_000 // bytes of a send, and of its keys, its heads and all applied indexes
+	for _, tt := range []struct {
+		name     string
+		group    string
+		payload  int
+		of       func(Batch) int
+		min, max int
+	}{
+		{"commands", "", 1, func(b Batch) int { return b.Commands }, maxBatchCommands, maxBatchCommands},
+		{"keys", "tram", 1, func(b Batch) int { return b.Keys }, maxBatchKeys, maxBatchKeys + 2*len(members) + 5 + store.Partitions},
+		{"bytes", "", payload, func(b Batch) int { return b.Bytes }, maxBatchBytes, maxBatchBytes + payload + overhead},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, most := measured(t)
+			storetest.Call(s, &store.Members{Group: "tram", Version: 1, Add: members})
+			const sends = 600
+			r := replies{make(chan store.Answer, sends)}
+			s.engine.mu.Lock() // the committer stands still until all wait
+			for n := range sends {
+				send := &store.Send{Reply: r, Sender: "m1", SenderDevice: "phone", ToGroup: tt.group, ClientID: fmt.Append(nil, n), Payload: make([]byte, tt.payload)}
+				if tt.group == "" {
+					send.ToUser = "m2"
+				}
+				if refusal := s.Submit(send); refusal != store.None {
+					t.Fatal(refusal)
+				}
+			}
+			s.engine.mu.Unlock()
+			for range sends {
+				if a := <-r.answers; a.Refusal != store.None {
+					t.Fatal(a.Refusal)
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if got := tt.of(*most); got < tt.min || got > tt.max {
+				t.Errorf("at most %d %s were in a batch, want %d to %d", got, tt.name, tt.min, tt.max)
+			}
+		})
+	}
+}
+
 // The store's own work leaves nothing behind in the queue's account; or the bound in bytes would mean less with every step.
 func TestOwnWorkDoesNotCount(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
