@@ -24,7 +24,7 @@ type Connect struct {
 	Pos           uint64 // last position persisted
 	HasPos        bool
 	MaxBacklog    uint64 // more behind than this: reset; 0 = no limit
-	PreviousClose Code   // what ended the previous connection, 0 = none seen
+	PreviousClose Code   // last code seen since the last Connack, 0 = none [P-6.35]
 	Duplicates    uint64 // dropped by the client since its last report
 }
 

@@ -32,7 +32,7 @@ type outcome struct {
 	rest       []protocol.Frame // what came behind Connack
 	status     protocol.Status  // of the server's Close
 	hosts      [][]byte         // of the server's Close
-	noToken    bool             // the app had none
+	noToken    bool             // the app had none that can be sent
 	err        error
 }
 
@@ -42,11 +42,15 @@ func (a *attempt) run(ctx context.Context) outcome {
 	if err != nil {
 		return outcome{attempt: a, noToken: true, err: fmt.Errorf("get a token: %w", err)}
 	}
+	a.connect.Token = token
+	if len(a.connect.Append(nil)) > protocol.MaxPreAuth { // every server would refuse it, again and again [P-1.5]
+		return outcome{attempt: a, noToken: true, err: errLongConnect}
+	}
 	c, err := a.dial(ctx)
 	if err != nil {
 		return outcome{attempt: a, err: fmt.Errorf("connect: %w", err)} // a dialer's error names the host
 	}
-	out := a.shake(ctx, c, token)
+	out := a.shake(ctx, c)
 	if out.err != nil {
 		c.close()
 		out.err = fmt.Errorf("connect to %s: %w", a.host, out.err)
@@ -69,8 +73,7 @@ func (a *attempt) dial(ctx context.Context) (*connection, error) {
 }
 
 // shake sends Connect and waits for the answer.
-func (a *attempt) shake(ctx context.Context, c *connection, token []byte) outcome {
-	a.connect.Token = token
+func (a *attempt) shake(ctx context.Context, c *connection) outcome {
 	a.o.Trace(true, &a.connect)
 	c.send(&a.connect)
 	timeout := time.NewTimer(connackWithin)
@@ -102,7 +105,7 @@ func (a *attempt) answered(c *connection, batch []protocol.Frame) outcome {
 	return outcome{attempt: a, err: errFirst}
 }
 
-// fault checks what the client relies on.
+// fault checks what the client relies on [P-6.6].
 func (a *attempt) fault(f *protocol.Connack) error {
 	switch {
 	case len(f.Epoch) != protocol.EpochBytes:

@@ -16,6 +16,7 @@ var (
 	// ErrNoToken is what Token returns when there is none until the user logs in again. It ends Run.
 	ErrNoToken = errors.New("no other token is at hand")
 
+	errLongConnect = errors.New("the token or the app's version is too long: Connect may have 4096 bytes")
 	errRecipient   = errors.New("a message needs a user or a group to go to, and not both")
 	errRecipientID = errors.New("the recipient's id is not valid: 1 to 64 bytes of UTF-8 without control characters")
 	errUserID      = errors.New("the id is not valid: 1 to 64 bytes of UTF-8 without control characters")

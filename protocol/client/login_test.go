@@ -11,6 +11,7 @@ import (
 	"lifeline/protocol"
 )
 
+// [P-6.2], [P-6.7]
 func TestFirstLoginIsAReset(t *testing.T) {
 	inbox := new(MemoryInbox)
 	adjust := func(w *world) {
@@ -48,7 +49,7 @@ func TestEmptyInboxIsAcknowledged(t *testing.T) {
 	})
 }
 
-// Until the app has stored its conversations the device has no position: no Ack, and a reconnect says none.
+// Until the app has stored its conversations the device has no position: no Ack, and a reconnect says none [P-6.7].
 func TestResetEndsWhenTheAppHasStoredTheList(t *testing.T) {
 	var stored chan struct{}
 	adjust := func(w *world) {
@@ -123,7 +124,7 @@ func TestAppThatCannotStoreTheListStopsTheClient(t *testing.T) {
 	})
 }
 
-// An answer to Connect that the client cannot rely on is no session.
+// An answer to Connect that the client cannot rely on is no session [P-6.6].
 func TestBadAnswersToConnect(t *testing.T) {
 	known := &MemoryInbox{progress: Progress{testEpoch, 5}, known: true}
 	for _, tt := range []struct {
@@ -150,6 +151,30 @@ func TestBadAnswersToConnect(t *testing.T) {
 			})
 		})
 	}
+}
+
+// [P-1.5]: a Connect that every server would refuse is not sent, and no host is to blame. The app may do better next time.
+func TestConnectThatIsTooLong(t *testing.T) {
+	long := true
+	adjust := func(w *world) {
+		w.o.Token = func(context.Context, bool) ([]byte, error) {
+			if long {
+				return make([]byte, protocol.MaxPreAuth), nil
+			}
+			return []byte("short"), nil
+		}
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		w.nobody(500 * time.Millisecond)
+		if cause := w.c.Status().Cause; !errors.Is(cause, errLongConnect) {
+			t.Errorf("the cause is %v", cause)
+		}
+		long = false
+		w.within(0, time.Minute).begin(0)
+		if want := "tcp one:7400"; w.dialled[0] != want {
+			t.Errorf("dialled %v, want %s", w.dialled, want)
+		}
+	})
 }
 
 func TestServerThatDoesNotAnswer(t *testing.T) {

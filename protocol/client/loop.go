@@ -50,7 +50,7 @@ type loop struct {
 	network    protocol.Network
 	lost       bool          // there is no network
 	suspended  time.Time     // since when; zero: not
-	previous   protocol.Code // what ended the last session
+	previous   protocol.Code // last code seen since the last Connack
 	duplicates uint64        // reported in the Connect under way
 	scene      Scene
 	sceneFrom  time.Time
@@ -192,6 +192,7 @@ func (l *loop) try(now time.Time) {
 	})
 }
 
+// connect says no position while a reset is outstanding, and then no epoch either [P-6.2], [P-6.7].
 func (l *loop) connect() protocol.Connect {
 	f := protocol.Connect{
 		Version:       protocol.Version,
@@ -215,7 +216,8 @@ func (l *loop) connect() protocol.Connect {
 	return f
 }
 
-// tried takes the outcome of an attempt. One that was given up brings a connection that nobody wants.
+// tried takes the outcome of an attempt. One that was given up brings a connection that nobody wants, and what the server
+// says on it concerns nobody [P-6.33].
 func (l *loop) tried(now time.Time, o outcome) {
 	o.attempt.cancel()
 	if l.attempt != o.attempt || l.ended {
@@ -237,6 +239,9 @@ func (l *loop) tried(now time.Time, o outcome) {
 		l.hosts.failed()
 	}
 	l.hosts.moved(o.hosts)
+	if o.status.Failed() {
+		l.previous = o.status.Code // [P-6.35]
+	}
 	l.offline(now, ending{status: o.status}, o.err)
 	l.plan.renew = l.plan.renew || o.noToken && o.attempt.renew
 }
@@ -268,7 +273,7 @@ func (l *loop) online(now time.Time, o *outcome) {
 	l.received(now, o.rest)
 }
 
-// sessionOver ends the session when either side has given it up.
+// sessionOver ends the session when either side has given it up, at once when the server has [P-6.32].
 func (l *loop) sessionOver(now time.Time) {
 	s := l.session
 	if s.close == nil && s.fault == nil {

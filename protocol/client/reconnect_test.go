@@ -12,7 +12,7 @@ import (
 
 var errNoRoute = errors.New("no route")
 
-// Random numbers are 0.5 in every script: the first try after a drop comes after 1 s, and full jitter is half.
+// Random numbers are 0.5 in every script: the first try after a drop comes after 1 s, and full jitter is half [P-5.5].
 func TestReconnectAfterADrop(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -38,6 +38,7 @@ func TestReconnectAfterADrop(t *testing.T) {
 	})
 }
 
+// [P-5.1], [P-6.35]
 func TestHintsOfAClose(t *testing.T) {
 	for _, tt := range []struct {
 		code     protocol.Code
@@ -74,6 +75,7 @@ func TestHintsOfAClose(t *testing.T) {
 	}
 }
 
+// [P-6.35]: a refusal is a Close that was seen, and is told like one.
 func TestRefusalOfConnect(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -82,15 +84,20 @@ func TestRefusalOfConnect(t *testing.T) {
 		status.RetryMinMs, status.RetryWindowMs = 7000, 0
 		l.close(status)
 		l = w.at(7 * time.Second)
-		l.begin(0)
-		if want := []string{"tcp one:7400", "tcp two:443"}; !slices.Equal(w.dialled, want) {
+		expect[*protocol.Connect](l)
+		l.drop() // before Connack, and without a code
+		l = w.within(0, time.Minute)
+		if f := l.begin(0); f.PreviousClose != protocol.CodeTooManyConnections {
+			t.Errorf("the previous close is %v", f.PreviousClose)
+		}
+		if want := []string{"tcp one:7400", "tcp two:443", "tcp one:7400"}; !slices.Equal(w.dialled, want) {
 			t.Errorf("dialled %v, want %v: another address may have room", w.dialled, want)
 		}
 	})
 }
 
 // A code that only the user can answer ends Run; calling it again is what the user wants, so the process is a new
-// instance to the server.
+// instance to the server [P-6.4].
 func TestStopUntilTheUserActs(t *testing.T) {
 	for _, code := range []protocol.Code{protocol.CodeDisplaced, protocol.CodeBanned, protocol.CodeFrameTooSmall, protocol.CodeInvalidID} {
 		t.Run(code.String(), func(t *testing.T) {
@@ -116,6 +123,7 @@ func TestStopUntilTheUserActs(t *testing.T) {
 	}
 }
 
+// [P-6.34]
 func TestHostsAreTriedInTurn(t *testing.T) {
 	adjust := func(w *world) { w.refusing = errNoRoute }
 	play(t, adjust, func(t *testing.T, w *world) {
@@ -138,6 +146,7 @@ func TestHostsAreTriedInTurn(t *testing.T) {
 	})
 }
 
+// [P-5.5]
 func TestNetworkChange(t *testing.T) {
 	cellular := protocol.Network{Class: protocol.Cellular, Key: 4}
 	play(t, nil, func(t *testing.T, w *world) {
@@ -178,7 +187,7 @@ func TestNoNetwork(t *testing.T) {
 	})
 }
 
-// What the server asked for is not shortened, not even by the network.
+// What the server asked for is not shortened, not even by the network [P-5.1].
 func TestHintHoldsThroughANetworkChange(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
