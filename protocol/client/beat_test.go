@@ -12,6 +12,7 @@ func every(seconds uint32) func(*protocol.Connack) {
 	return func(f *protocol.Connack) { f.Heartbeat.IntervalS = seconds }
 }
 
+// [P-6.22], [P-6.24]
 func TestPingsFollowTheGrantedHeartbeat(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -33,6 +34,27 @@ func TestPingsFollowTheGrantedHeartbeat(t *testing.T) {
 		l.send(push(1, "a"))
 		l.expectAck(1)
 		expectPing(228 * time.Second) // a frame sent puts it off
+	})
+}
+
+// [P-6.22]: what will be acknowledged counts as said, also while the app takes its time.
+func TestAPushPutsThePingOff(t *testing.T) {
+	var release chan struct{}
+	adjust := func(w *world) {
+		release = make(chan struct{})
+		w.o.OnMessage = func(Message) error { <-release; return nil }
+	}
+	play(t, adjust, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0, every(60))
+		expect[*protocol.Ping](l)
+		l.send(&protocol.Pong{})
+		time.Sleep(40 * time.Second)
+		l.send(push(1, "a"))
+		l.quiet(56 * time.Second)
+		expect[*protocol.Ping](l)
+		close(release)
+		l.expectAck(1)
 	})
 }
 
@@ -67,6 +89,7 @@ func TestSlowLineIsNotDead(t *testing.T) {
 	})
 }
 
+// [P-6.27]: at once, and an Echo that nobody asked for is no question.
 func TestProbesAreAnswered(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -78,6 +101,7 @@ func TestProbesAreAnswered(t *testing.T) {
 	})
 }
 
+// [P-6.28]
 func TestActivityIsTold(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -103,7 +127,7 @@ func TestActivityIsTold(t *testing.T) {
 	})
 }
 
-// A State that nobody answers is a dead line too.
+// A State that nobody answers is a dead line too [P-6.25].
 func TestStateThatIsNotAnswered(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
