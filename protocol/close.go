@@ -1,6 +1,6 @@
 package protocol
 
-// Close is the last frame of a connection, and concerns only the connection that it comes on.
+// Close is the last frame of a connection [P-6.32], and concerns only the connection that it comes on [P-6.33].
 type Close struct {
 	Status Status
 	Hosts  [][]byte // where to go instead, in order of preference

@@ -87,7 +87,7 @@ func (c Code) Retry() RetryClass {
 // Local tells whether the code only names why a connection ended on this side, in metrics and logs: it is never sent.
 func (c Code) Local() bool { return codes[c] != nil && codes[c].local }
 
-// Sentence says to a person what happened and what to do next.
+// Sentence says to a person who reads logs what happened and what to do next [P-5.4].
 func (c Code) Sentence() string {
 	if info := codes[c]; info != nil {
 		return string(info.sentence)
@@ -95,8 +95,8 @@ func (c Code) Sentence() string {
 	return ""
 }
 
-// Status is the code with its retry class, its usual hints and its sentence. Callers may change the hints. Detail is
-// shared and must not be written to.
+// Status is the code with its retry class, its usual hints and its sentence: what every refusal carries [P-4.2].
+// Callers may change the hints. Detail is shared and must not be written to.
 func (c Code) Status() Status {
 	info := codes[c]
 	if info == nil {

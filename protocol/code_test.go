@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// [P-5.1], [P-5.2]: every code has a name, a class that fits its range, and a sentence.
+// [P-4.2], [P-5.2], [P-5.4]: every code has a name, a status with its class and hints, and a sentence for the logs.
 func TestCodes(t *testing.T) {
 	name := regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 	seen := map[string]bool{}
@@ -33,7 +33,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-// Every code is in its range, and the classes that a range implies hold.
+// Every code is in its range, and the classes that a range implies hold [P-5.2].
 func TestCodeRanges(t *testing.T) {
 	for _, code := range Codes() {
 		class := code.Retry()
@@ -68,6 +68,7 @@ func TestUnknownCode(t *testing.T) {
 	}
 }
 
+// [P-1.10]: only a length above the limit has a code of its own.
 func TestCodeOf(t *testing.T) {
 	for word, err := range outcomes {
 		want := CodeMalformed

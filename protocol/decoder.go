@@ -18,7 +18,8 @@ type decoder struct {
 	err  error
 }
 
-// next moves to the next field. It is false at the end and after an error.
+// next moves to the next field. It is false at the end and after an error. A body that is cut between two fields is a body
+// [P-8.3]; a length that leads out of it is a fault before anything is done with it [P-8.4].
 func (d *decoder) next() bool {
 	body, pos := d.body, d.pos
 	if pos >= len(body) {

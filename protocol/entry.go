@@ -53,7 +53,7 @@ type ConversationRow struct {
 	LastSeq      uint64 // of one who left: the last visible until then
 }
 
-// Void stands for the positions from the entry's Pos to To, of which nothing is to be shown.
+// Void stands for the positions from the entry's Pos to To, of which nothing is to be shown [P-6.13].
 type Void struct {
 	To uint64
 }

@@ -66,7 +66,7 @@ type MessageState int32
 
 const (
 	Stored   MessageState = 0
-	Recalled MessageState = 1 // its payload is erased
+	Recalled MessageState = 1 // its payload is erased [P-6.15]
 )
 
 func (s MessageState) String() string { return enumName(int32(s), "stored", "recalled") }

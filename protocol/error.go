@@ -1,6 +1,6 @@
 package protocol
 
-// Error refuses a frame and leaves the connection open.
+// Error refuses a frame and leaves the connection open [P-4.3].
 type Error struct {
 	ID        uint64 // of the request, 0 = it had none
 	Status    Status

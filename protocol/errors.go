@@ -2,7 +2,7 @@ package protocol
 
 import "errors"
 
-// Faults of framing. Each closes the connection.
+// Faults of framing. Each closes the connection. The conformance files have a word for each fault [P-8.2].
 var (
 	ErrZeroLength = errors.New("frame length is zero")
 	ErrNonMinimal = errors.New("frame length is not in its shortest form")

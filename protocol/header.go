@@ -17,8 +17,8 @@ type Header struct {
 }
 
 // ReadHeader reads a header at the start of b. n is its size, or 0 when b ends inside it: then b holds at most
-// MaxHeader-1 bytes and the caller keeps them. max bounds the length, which counts type and body. Every error is
-// final for the connection and is found before any byte of the body is needed [P-1.2 to P-1.4].
+// MaxHeader-1 bytes and the caller keeps them. max bounds the length, which counts type and body [P-1.1]. Every error is
+// final for the connection and is found before any byte of the body is needed [P-1.2], [P-1.3], [P-1.4].
 func ReadHeader(b []byte, max int) (h Header, n int, err error) {
 	length, shift := 0, 0
 	for i, c := range b {

@@ -10,8 +10,8 @@ type Message struct {
 	SenderDevice []byte
 	TimeMs       uint64
 	State        MessageState
-	Payload      []byte
-	HasPayload   bool // false only in the live item to the connection that sent it [P-6.14]
+	Payload      []byte // opaque [P-3.10]
+	HasPayload   bool   // false only in the live item to the connection that sent it [P-6.14]
 }
 
 func (m *Message) append(dst []byte) []byte {

@@ -12,7 +12,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// [P-3.1]: the official runtime and this package read each other's bodies, for every frame, and agree on every field.
+// [P-3.1], [P-7.1], [P-7.2], [P-7.3], [P-7.4]: the official runtime and this package read each other's bodies, for every
+// frame, and agree on every field and on the text form.
 func TestAgainstOfficialRuntime(t *testing.T) {
 	for _, typ := range defined() {
 		t.Run(typ.String(), func(t *testing.T) {
@@ -143,7 +144,7 @@ func presenceCounts(field protoreflect.FieldDescriptor) bool {
 	return field.FullName() == "lifeline.v1.Pong.heartbeat" || field.ContainingOneof() != nil
 }
 
-// officialText is the text form of a message, made from the schema alone [P-7.1 to P-7.4].
+// officialText is the text form of a message, made from the schema alone.
 func officialText(m protoreflect.Message, space bool) string {
 	var out strings.Builder
 	fields := m.Descriptor().Fields()

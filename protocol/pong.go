@@ -1,6 +1,6 @@
 package protocol
 
-// Pong answers a Ping or a State. Pongs come in the order of what they answer.
+// Pong answers a Ping or a State. Pongs come in the order of what they answer [P-6.25].
 type Pong struct {
 	Heartbeat    Heartbeat // as before when HasHeartbeat is false
 	HasHeartbeat bool

@@ -1,6 +1,6 @@
 package protocol
 
-// Pulled answers a Pull.
+// Pulled answers a Pull [P-6.21].
 type Pulled struct {
 	ID           uint64
 	FirstVisible uint64

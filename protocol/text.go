@@ -60,7 +60,7 @@ func textCode(dst []byte, name string, c Code) []byte {
 	return append(textName(dst, name), c.String()...)
 }
 
-// textWord is a fixed64 that is an identity, not an amount.
+// textWord is a fixed64 that is an identity, not an amount [P-7.3].
 func textWord(dst []byte, name string, v uint64) []byte {
 	if v == 0 {
 		return dst

@@ -40,7 +40,7 @@ const (
 	firstNode      Type = 0xC0
 )
 
-// typeInfo is a row of the type table. A nil frame means that the number is given and the body is not defined yet.
+// typeInfo is a row of the type table. A nil frame means that the number is given and the body is not defined yet [P-2.1].
 type typeInfo struct {
 	name       string
 	fromClient bool

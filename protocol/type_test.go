@@ -2,7 +2,7 @@ package protocol
 
 import "testing"
 
-// [P-2.1], [P-2.3]: the numbers that are given, and the one that never is.
+// [P-2.1], [P-2.3]: the numbers that are given, and the one that never is. TestDocumentTypes holds them to the table.
 func TestTypes(t *testing.T) {
 	names := map[string]bool{}
 	for _, typ := range Types() {

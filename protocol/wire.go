@@ -24,7 +24,7 @@ func appendUvarint(dst []byte, v uint64) []byte {
 func uvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
 
 // The append functions below take field numbers under 16, whose tag is one byte, except where they say otherwise.
-// They leave out a zero value, as implicit presence wants.
+// They leave out a zero value, as implicit presence wants [P-3.1].
 
 func appendUint(dst []byte, field byte, v uint64) []byte {
 	if v == 0 {

@@ -3,7 +3,8 @@ package client
 import "time"
 
 // acks decides when the position is acknowledged: cumulatively, a little late, and never beyond what the app has
-// persisted or what this connection was sent. It is a value with no clock of its own, and lives as long as a connection.
+// persisted or what this connection was sent [P-6.9]. It is a value with no clock of its own, and lives as long as a
+// connection.
 type acks struct {
 	delay time.Duration
 	every uint64
@@ -39,7 +40,7 @@ func (a *acks) mark(now time.Time, before uint64) {
 }
 
 // release ends a reset: the list is stored up to pos, which is acknowledged at once, 0 included. Until then nothing is
-// persisted and so nothing acknowledged.
+// persisted and so nothing acknowledged [P-6.7].
 func (a *acks) release(pos uint64) {
 	a.urgent = true
 	a.acked, a.persisted = pos, pos

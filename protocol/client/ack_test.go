@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// [P-6.9]
 func TestAcks(t *testing.T) {
 	type step struct {
 		at       int // milliseconds
@@ -64,7 +65,7 @@ func TestAcks(t *testing.T) {
 	}
 }
 
-// An empty inbox is acknowledged too: that is what creates the device's cursor.
+// An empty inbox is acknowledged too: that is what creates the device's cursor [P-6.7], [P-6.8].
 func TestZeroIsAcknowledgedAfterAReset(t *testing.T) {
 	a := acks{every: 16}
 	if _, ok := a.take(epochTime, true); ok {

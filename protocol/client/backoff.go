@@ -6,7 +6,7 @@ import (
 	"lifeline/protocol"
 )
 
-// The rules of reconnecting.
+// The rules of reconnecting [P-5.5].
 const (
 	firstForeground = 2 * time.Second // first try after an unexplained drop: U(0, this)
 	firstBackground = 15 * time.Second
@@ -57,6 +57,7 @@ func (b *backoff) ended(now time.Time, e ending, background bool) plan {
 	return p
 }
 
+// wait obeys the class and never looks at the code [P-5.1]. A refused request is, here, the Connect [P-5.3].
 func (b *backoff) wait(now time.Time, e ending, background bool) plan {
 	switch e.status.Retry {
 	case protocol.RetryStop, protocol.RetryFixRequest:

@@ -15,7 +15,7 @@ func close1(retry protocol.RetryClass, minMs, windowMs uint32) protocol.Status {
 	return protocol.Status{Code: 999, Retry: retry, RetryMinMs: minMs, RetryWindowMs: windowMs}
 }
 
-// A code that no client knows is obeyed by its class, so every case uses one.
+// A code that no client knows is obeyed by its class [P-5.1], so every case uses one. Waits are those of [P-5.5].
 func TestWaitAfterAnEnding(t *testing.T) {
 	dropped := ending{online: true, lasted: time.Hour}
 	brief := ending{online: true, lasted: 59 * time.Second}
@@ -48,6 +48,7 @@ func TestWaitAfterAnEnding(t *testing.T) {
 		{name: "ignored", e: ending{online: true, status: close1(protocol.RetryIgnore, 0, 0)}, random: 1, wait: 2 * time.Second},
 		{name: "a class of the future", failures: 2, e: ending{status: close1(99, 0, 0)}, random: 1, wait: 4 * time.Second},
 		{name: "stop", e: ending{status: close1(protocol.RetryStop, 1, 1)}, want: plan{stop: true}},
+		// [P-5.3]
 		{name: "the request is wrong", e: ending{status: close1(protocol.RetryFixRequest, 0, 0)}, want: plan{stop: true}},
 	} {
 		b := backoff{random: always(tt.random), failures: tt.failures}
@@ -80,6 +81,7 @@ func TestAMinuteOnlineClearsTheCount(t *testing.T) {
 	}
 }
 
+// [P-5.5]: after a change of network, at most every 5 s.
 func TestHurry(t *testing.T) {
 	later := plan{at: epochTime.Add(time.Minute)}
 	b := backoff{random: always(1)}
@@ -105,7 +107,7 @@ func TestHurry(t *testing.T) {
 	}
 }
 
-// An outage of two days: never more than 30 tries in an hour, never more than three minutes and a cap without one.
+// An outage of two days: never more than 30 tries in an hour [P-5.5], never more than three minutes and a cap without one.
 func TestTriesAnHour(t *testing.T) {
 	for name, next := range map[string]func(b *backoff, now time.Time) plan{
 		"patient": func(b *backoff, now time.Time) plan { return b.ended(now, ending{}, false) },

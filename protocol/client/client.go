@@ -55,10 +55,10 @@ func newClient(o Options, random func() float64) (*Client, error) {
 	return c, nil
 }
 
-// Run connects, receives and sends until ctx ends or the app leaves, and then returns nil; or until the server says that
-// no retry helps, and then returns a [RefusedError]; or until the app's own callbacks or stores fail, and then returns
-// that. It may be called again: the server takes that as the user's own wish to be here. One call at a time. It waits for
-// the app's callbacks: one that never returns keeps Run from returning.
+// Run connects, receives and sends until ctx ends or the app leaves, and then returns nil; or until the server says
+// that no retry helps, and then returns a [RefusedError]; or until the app's own callbacks or stores fail, and then
+// returns that. It may be called again: it is a new instance, which the server takes as the user's own wish to be here
+// [P-6.4]. One call at a time. It waits for the app's callbacks: one that never returns keeps Run from returning.
 func (c *Client) Run(ctx context.Context) error {
 	if !c.begin() {
 		return ErrRunning

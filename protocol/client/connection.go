@@ -148,7 +148,7 @@ func wholeFrame(in *bufio.Reader) bool {
 	return err == nil && n > 0 && in.Buffered() >= n+h.Body
 }
 
-// readFrame returns nil for a frame of a type that this client does not know: newer servers may send such.
+// readFrame returns nil for a frame of a type that this client does not know: newer servers may send such [P-2.2].
 func (c *connection) readFrame(in *bufio.Reader) (protocol.Frame, error) {
 	h, err := readHeader(in)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"lifeline/protocol"
 )
 
-// What comes is cut into frames whatever the pieces it comes in.
+// What comes is cut into frames whatever the pieces it comes in, and kept in its order [P-1.9].
 func TestFramesAreReadFromAnyPieces(t *testing.T) {
 	var wire []byte
 	wire = (&protocol.Pong{Head: 300}).Append(wire)
@@ -51,7 +51,8 @@ func TestFramesAreReadFromAnyPieces(t *testing.T) {
 
 func quietConnection() *connection { return &connection{log: slog.New(slog.DiscardHandler)} }
 
-// A newer server may send frames of other types. They are passed over; one that should have been understood is logged.
+// A newer server may send frames of other types. They are passed over; one that should have been understood is logged
+// [P-2.2].
 func TestFramesOfTheFutureArePassedOver(t *testing.T) {
 	for wire, logged := range map[string]string{"\x01\x7f": "0x7f", "\x02\x60\x05": "0x60", "\x01\xc0": "0xc0", "\x01\x80": "", "\x03\xbf\x01\x02": ""} {
 		var text bytes.Buffer

@@ -9,7 +9,7 @@ import (
 // suspendedMost is how long an iOS app may have been suspended for its connection to be trusted.
 const suspendedMost = 30 * time.Second
 
-// setActivity takes what the app says of itself.
+// setActivity takes what the app says of itself, and tells the server [P-6.28].
 func (l *loop) setActivity(now time.Time, a protocol.Activity) {
 	before := l.activity
 	l.activity = a

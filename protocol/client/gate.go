@@ -11,8 +11,8 @@ const (
 	hole                  // entries are missing before it: the connection is not to be trusted
 )
 
-// gate lets entries pass in the order of their Pos, each once and without holes. It outlives connections, for what it
-// has let pass is on its way to the app.
+// gate lets entries pass in the order of their Pos, each once and without holes [P-6.5]. It outlives connections, for
+// what it has let pass is on its way to the app.
 type gate struct {
 	received uint64 // last Pos that has passed
 }
@@ -30,7 +30,7 @@ func (g *gate) check(e *protocol.Entry) verdict {
 	return admit
 }
 
-// lastPos is the last position that an entry stands for.
+// lastPos is the last position that an entry stands for: of a void, the end of its run [P-6.13].
 func lastPos(e *protocol.Entry) uint64 {
 	if e.Kind == protocol.EntryVoid {
 		return e.Void.To

@@ -6,6 +6,7 @@ import (
 	"lifeline/protocol"
 )
 
+// [P-6.5], [P-6.13]
 func TestGate(t *testing.T) {
 	message := func(pos uint64) protocol.Entry { return protocol.Entry{Pos: pos, Kind: protocol.EntryMessage} }
 	void := func(from, to uint64) protocol.Entry {

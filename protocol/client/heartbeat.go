@@ -24,8 +24,8 @@ const (
 	beatDead      // the line is dead: reconnect
 )
 
-// heartbeat pings after a silence of its own and gives up on a line that does not answer. It obeys the interval that the
-// server grants, as far as the network bears it. It is a value with no clock of its own.
+// heartbeat pings after a silence of its own [P-6.22] and gives up on a line that does not answer. It obeys the
+// interval that the server grants, as far as the network bears it. It is a value with no clock of its own.
 type heartbeat struct {
 	random func() float64
 	prober *Prober
@@ -50,7 +50,7 @@ func (h *heartbeat) start(now time.Time, f *protocol.Heartbeat) {
 	h.lead = h.random()
 }
 
-// take takes what a Connack or a Pong grants.
+// take takes what a Connack or a Pong grants [P-6.24].
 func (h *heartbeat) take(f *protocol.Heartbeat) {
 	h.interval = time.Duration(f.IntervalS) * time.Second
 	if h.interval == 0 {
@@ -68,7 +68,7 @@ func (h *heartbeat) draw() {
 // sent notes that a frame was sent, or that one came which will be acknowledged.
 func (h *heartbeat) sent(now time.Time) { h.quiet = now }
 
-// ask notes that a frame was sent that a Pong answers.
+// ask notes that a frame was sent that a Pong answers [P-6.25].
 func (h *heartbeat) ask(now time.Time) {
 	h.sent(now)
 	h.draw()

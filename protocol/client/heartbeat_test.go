@@ -17,6 +17,7 @@ func granting(interval time.Duration) *protocol.Heartbeat {
 	return &protocol.Heartbeat{IntervalS: uint32(interval / time.Second)}
 }
 
+// [P-6.22]
 func TestPingComesInTheLastTenthOfTheSilence(t *testing.T) {
 	for _, tt := range []struct {
 		random float64
@@ -32,6 +33,7 @@ func TestPingComesInTheLastTenthOfTheSilence(t *testing.T) {
 	}
 }
 
+// [P-6.22]
 func TestFirstPingIsSpreadOverTheInterval(t *testing.T) {
 	for _, tt := range []struct {
 		random float64
@@ -58,6 +60,7 @@ func TestFramesSentPutThePingOff(t *testing.T) {
 	}
 }
 
+// [P-6.24]
 func TestGrantIsObeyed(t *testing.T) {
 	h := newHeartbeat(1)
 	h.start(epochTime, granting(minute))

@@ -2,8 +2,8 @@ package client
 
 import "slices"
 
-// hosts is where to connect: what the server named last, then what the app configured, one after another. It rotates
-// when a try fails, so that a port that a network blocks does not keep the client away.
+// hosts is where to connect: what the server named last [P-6.34], then what the app configured, one after another. It
+// rotates when a try fails, so that a port that a network blocks does not keep the client away.
 type hosts struct {
 	configured []string
 	named      []string // by the last Connack or Close that named any

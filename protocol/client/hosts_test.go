@@ -12,7 +12,7 @@ func named(list string) (out [][]byte) {
 	return out
 }
 
-// Each step is what happened, and where the next try goes.
+// Each step is what happened, and where the next try goes [P-6.34].
 func TestHostsRotate(t *testing.T) {
 	h := hosts{configured: []string{"a:7400", "a:443"}}
 	for i, step := range []struct {

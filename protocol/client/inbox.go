@@ -10,7 +10,7 @@ type Progress struct {
 // that also calls OnMessage. An error ends Run: nothing is acknowledged, so nothing is lost.
 //
 // An app that keeps its messages in the same database writes them in OnMessage and lets Commit end that transaction:
-// then a message and the position behind it are stored together or not at all.
+// then a message and the position behind it are stored together or not at all [P-6.10].
 type Inbox interface {
 	// Progress returns what Commit and Reset stored last; ok is false on first login.
 	Progress() (p Progress, ok bool, err error)
@@ -19,7 +19,8 @@ type Inbox interface {
 	// Commit stores, in one transaction, that these messages were handled and everything up to pos. It returns when that
 	// is durable.
 	Commit(ids []MessageID, pos uint64) error
-	// Reset forgets the position of another epoch or of a device that was too far behind, and begins at p. Ids stay.
+	// Reset forgets the position of another epoch or of a device that was too far behind, and begins at p. Ids stay
+	// [P-6.11].
 	Reset(p Progress) error
 }
 

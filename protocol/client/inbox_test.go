@@ -90,7 +90,7 @@ func inboxSuite(t *testing.T, inbox Inbox, reopen func() Inbox) {
 	want.Pos = 8
 	check("a message again")
 	reset(Progress{Epoch{2}, 1 << 40})
-	check("another epoch keeps the ids")
+	check("another epoch keeps the ids") // [P-6.11]
 	for range recentIDs / 64 {
 		commit(64, want.Pos+64)
 	}

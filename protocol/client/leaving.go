@@ -46,7 +46,7 @@ func (l *loop) handled(now time.Time) {
 }
 
 // goOnLeaving ends the loop when there is nothing to wait for. The server's Close is the proof that it read Bye, and the
-// acknowledgement before it.
+// acknowledgement before it [P-6.31].
 func (l *loop) goOnLeaving(now time.Time) {
 	if l.leaving.handled && l.session == nil || !now.Before(l.leaving.deadline) {
 		l.ended = true

@@ -12,7 +12,7 @@ import (
 	"lifeline/protocol"
 )
 
-// What the app has handled is acknowledged before the goodbye, and Run ends when the server has read it.
+// What the app has handled is acknowledged before the goodbye, and Run ends when the server has read it [P-6.31].
 func TestLeave(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)

@@ -29,7 +29,7 @@ type Message struct {
 	Time         time.Time
 	Recalled     bool // the payload was erased
 	// Payload is absent, and HasPayload false, only in the copy that comes back on the connection that sent it: the app
-	// has it under ClientID.
+	// has it under ClientID [P-6.14].
 	Payload    []byte
 	HasPayload bool
 }
@@ -56,7 +56,7 @@ func messageID(b []byte) (id MessageID) {
 	return id
 }
 
-// unixMilli keeps a server's number within what a calendar can say.
+// unixMilli is the time of a server's number [P-3.11], kept within what a calendar can say.
 func unixMilli(ms uint64) time.Time {
 	const last = 253402300799999 // the year 9999
 	return time.UnixMilli(int64(min(ms, last)))

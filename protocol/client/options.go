@@ -31,8 +31,8 @@ type Options struct {
 	// secret that never leaves the device. LowS and HighS are the client's to fill in.
 	Network    protocol.Network
 	MaxBacklog uint64 // further behind than this, the server resets; if zero, never
-	// Capabilities name the kinds of entries OnEntry wants, protocol.CapabilityConversations or none; others come as
-	// positions only.
+	// Capabilities name the kinds of entries OnEntry wants [P-6.13], protocol.CapabilityConversations or none; others
+	// come as positions only.
 	Capabilities uint64
 
 	Inbox     Inbox       // if nil, a MemoryInbox

@@ -11,11 +11,11 @@ import (
 type Outgoing struct {
 	ToUser  string // exactly one of ToUser and ToGroup is set
 	ToGroup string
-	// ClientID is kept through every retry, so that the server stores the message once. 1 to 64 bytes; if empty, Send
-	// makes a random one.
+	// ClientID is kept through every retry, so that the server stores the message once [P-6.16]. 1 to 64 bytes; if empty,
+	// Send makes a random one.
 	ClientID []byte
 	Payload  []byte
-	NoNotify bool      // do not wake devices for it
+	NoNotify bool      // do not wake devices for it [P-6.19]
 	Created  time.Time // if zero, now; after 6 days it is given up
 }
 
@@ -59,7 +59,7 @@ type pending struct {
 }
 
 // sender decides what is sent when. Invariant: a message is sent only when every one before it is answered or in flight
-// on this connection, so an outbox drains in its order. It is a value with no clock of its own.
+// on this connection, so an outbox drains in its order [P-6.18]. It is a value with no clock of its own.
 type sender struct {
 	random func() float64
 
@@ -74,7 +74,7 @@ type sender struct {
 
 func (s *sender) add(m *Outgoing) { s.queue = append(s.queue, &pending{message: m}) }
 
-// connected begins with a connection on which nothing was sent.
+// connected begins with a connection on which nothing was sent: what has no answer is sent again [P-4.4].
 func (s *sender) connected(limit int) {
 	if limit <= 0 {
 		limit = usualInFlight

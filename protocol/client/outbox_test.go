@@ -74,6 +74,7 @@ func TestSendsArePipelinedUpToTheLimit(t *testing.T) {
 	expectSends(t, "then", p.flush(), "")
 }
 
+// [P-6.18]
 func TestAfterARefusalEverythingWaitsAndGoesOnInOrder(t *testing.T) {
 	p := newSends("abcdef", 4)
 	expectSends(t, "at first", p.flush(), "abcd")
@@ -92,6 +93,7 @@ func TestAfterARefusalEverythingWaitsAndGoesOnInOrder(t *testing.T) {
 	expectSends(t, "then", p.flush(), "bcde")
 }
 
+// [P-6.18]
 func TestFinalRefusalsHoldNobodyUp(t *testing.T) {
 	p := newSends("abc", 2)
 	p.flush()
@@ -99,6 +101,7 @@ func TestFinalRefusalsHoldNobodyUp(t *testing.T) {
 	expectSends(t, "then", p.flush(), "c")
 }
 
+// [P-4.4]
 func TestNewConnectionSendsWhatIsUnansweredAgainInOrder(t *testing.T) {
 	p := newSends("abcde", 3)
 	p.flush()
@@ -111,7 +114,7 @@ func TestNewConnectionSendsWhatIsUnansweredAgainInOrder(t *testing.T) {
 	}
 }
 
-// The server waits for a message that was given up: the next one says that it knows.
+// The server waits for a message that was given up: the next one says that it knows [P-6.18].
 func TestSkipOrder(t *testing.T) {
 	p := newSends("ab", 4)
 	p.flush()
@@ -143,6 +146,7 @@ func TestRefusalsWithoutAHintAreNotAHotLoop(t *testing.T) {
 	}
 }
 
+// [P-6.16]
 func TestExpiry(t *testing.T) {
 	p := newSends("abc", 1)
 	p.s.queue[2].message.Created = epochTime.Add(time.Hour)

@@ -9,7 +9,7 @@ import (
 )
 
 // UserPresence is what the server says of a user at the moment of its answer. It is a hint: show none that is older than
-// 120 s, store none, and let nothing depend on one.
+// 120 s, store none, and let nothing depend on one [P-6.41].
 type UserPresence struct {
 	User     string
 	State    protocol.PresenceState // Online, Offline, or PresenceUnknown: of that show nothing
@@ -24,6 +24,8 @@ type DevicePresence struct {
 	Suspect  bool // a push alone may not reach it
 }
 
+// newUserPresence takes every state that it does not know for unknown [P-6.39], and of a state only what goes with it
+// [P-6.38].
 func newUserPresence(f *protocol.UserPresence) UserPresence {
 	u := UserPresence{User: string(f.User), State: protocol.PresenceUnknown}
 	switch f.State {
@@ -58,7 +60,7 @@ type inquiries struct {
 	requests[*inquiry]
 	most   int   // bytes of a frame on this connection
 	asked  int   // users in the unanswered request
-	absent error // this connection's server has no presence
+	absent error // this connection's server has no presence [P-6.36]
 }
 
 // connected begins anew: answers of the connection before are old.
@@ -97,7 +99,7 @@ func inFrame(users [][]byte, most int) [][]byte {
 	return users
 }
 
-// answered takes a list, which answers for the first of the users asked about.
+// answered takes a list, which answers for the first of the users asked about [P-6.37].
 func (p *inquiries) answered(f *protocol.PresenceList) {
 	q, ok := p.take(f.ID)
 	if !ok {

@@ -47,7 +47,8 @@ func seen(user string, state protocol.PresenceState) protocol.UserPresence {
 		Devices: []protocol.DevicePresence{{Device: []byte("phone"), Platform: protocol.IOS, Suspect: true}}}
 }
 
-// A list may be full: the rest is asked for. A line that breaks in between makes what it brought old.
+// A list may be full: the rest is asked for [P-6.37]. A line that breaks in between makes what it brought old. What goes
+// with no state is not told [P-6.38], and what is not known is unknown [P-6.39].
 func TestPresence(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -116,6 +117,7 @@ func TestPresenceFitsTheServersFrames(t *testing.T) {
 	}
 }
 
+// [P-6.36]: a server without presence is not asked again on this connection.
 func TestPresenceIsRefused(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)

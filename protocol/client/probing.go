@@ -84,7 +84,7 @@ func (l *loop) asking(now time.Time) {
 	}
 }
 
-// ping sends a Ping, which may ask for an Echo.
+// ping sends a Ping, which may ask for an Echo [P-6.26].
 func (l *loop) ping(now time.Time) {
 	s := l.session
 	l.asking(now)

@@ -113,7 +113,7 @@ func TestLateEchoProvesNothing(t *testing.T) {
 	})
 }
 
-// Any frame in either direction ends a trial: the heartbeat goes on as granted.
+// Any frame in either direction ends a trial: the heartbeat goes on as granted [P-6.26].
 func TestFrameEndsATrial(t *testing.T) {
 	send := func(w *world, l *line) {
 		if _, err := w.c.Send(&Outgoing{ToUser: "bob"}); err != nil {

@@ -29,7 +29,7 @@ type pull struct {
 
 func (q *pull) finish(err error) { q.done <- err }
 
-// pulls asks for one range at a time, until it is whole.
+// pulls asks for one range at a time [P-6.20], until it is whole [P-6.21].
 type pulls struct{ requests[*pull] }
 
 // next is the request to make now, nil if none. The caller then sets id.

@@ -10,6 +10,7 @@ import (
 	"lifeline/protocol"
 )
 
+// [P-6.20], [P-6.21]
 func TestPull(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)

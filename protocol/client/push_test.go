@@ -10,6 +10,7 @@ import (
 	"lifeline/protocol"
 )
 
+// [P-6.9]
 func TestAcksComeLateAndTogether(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -103,6 +104,7 @@ func TestEntriesHandledWhileConnecting(t *testing.T) {
 	})
 }
 
+// [P-6.5]
 func TestHoleIsNotAccepted(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -147,7 +149,7 @@ func TestServerThatOverrunsItsWindow(t *testing.T) {
 }
 
 // A message that comes again under another position is dropped by its id, and counted; the count goes out with the next
-// Connect, once.
+// Connect, once [P-6.10].
 func TestDuplicatesAreDroppedAndReported(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -179,6 +181,7 @@ func TestDuplicatesAreDroppedAndReported(t *testing.T) {
 	})
 }
 
+// [P-6.13]
 func TestOtherEntries(t *testing.T) {
 	var kinds []protocol.EntryKind
 	adjust := func(w *world) {

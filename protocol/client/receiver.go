@@ -175,7 +175,8 @@ func (r *receiver) entries(batch []received) (ids []MessageID, pos uint64, err e
 	return ids, pos, nil
 }
 
-// entry gives one entry to the app. handled is false for a message that the app has, or has just been given in batch.
+// entry gives one entry to the app. handled is false for a message that the app has, or has just been given in batch
+// [P-6.10].
 func (r *receiver) entry(e *protocol.Entry, batch []MessageID) (id MessageID, handled bool, err error) {
 	switch e.Kind {
 	case protocol.EntryVoid, protocol.EntryNone:

@@ -12,8 +12,8 @@ const (
 	renewAgain  = 30 * time.Second // after a failure
 )
 
-// renewal decides when a fresh token is fetched and sent. It is a value with no clock of its own; the server's clock
-// counts, for the device's may be wrong by hours.
+// renewal decides when a fresh token is fetched and sent [P-6.30]. It is a value with no clock of its own; the server's
+// clock counts, for the device's may be wrong by hours.
 type renewal struct {
 	random func() float64
 

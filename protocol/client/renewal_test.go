@@ -7,6 +7,7 @@ import (
 	"lifeline/protocol"
 )
 
+// [P-6.30]
 func TestRefreshComesBeforeTheEnd(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
@@ -55,7 +56,7 @@ func TestRefreshIsAskedOnce(t *testing.T) {
 	}
 }
 
-// The server's clock is an hour ahead: only what it says about its own time counts.
+// The server's clock is an hour ahead: only what it says about its own time counts [P-3.11].
 func TestRefreshGoesByTheServersClock(t *testing.T) {
 	r := renewal{random: always(0), id: 4}
 	server := epochTime.Add(time.Hour)

@@ -13,8 +13,8 @@ type request interface {
 	finish(err error) // called once
 }
 
-// requests are those of one kind, made one at a time, and again on the next connection if need be. It is a value with no
-// clock of its own.
+// requests are those of one kind, made one at a time, and again on the next connection if need be [P-4.4]. It is a
+// value with no clock of its own.
 type requests[R request] struct {
 	random func() float64
 

@@ -65,6 +65,7 @@ func (w *world) expectOutcomes(want ...string) {
 	}
 }
 
+// [P-6.16], [P-6.19]
 func TestSend(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -88,8 +89,8 @@ func TestSend(t *testing.T) {
 	})
 }
 
-// Messages put while there is no connection go out in order when there is one, and again after every break, always
-// under the same client ids.
+// Messages put while there is no connection go out in order when there is one, and again after every break [P-4.4],
+// always under the same client ids [P-6.16].
 func TestOutboxDrainsInOrderThroughBreaks(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		w.put("a", "b")
@@ -113,6 +114,7 @@ func TestOutboxDrainsInOrderThroughBreaks(t *testing.T) {
 	})
 }
 
+// [P-6.18]
 func TestRefusalHoldsTheOutboxInOrder(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
@@ -194,6 +196,7 @@ func TestPayloadAboveTheServersLimitIsNotSent(t *testing.T) {
 	})
 }
 
+// [P-6.16]
 func TestMessagesAreGivenUpVisiblyAfterSixDays(t *testing.T) {
 	adjust := func(w *world) { w.refusing = errors.New("no route") }
 	play(t, adjust, func(t *testing.T, w *world) {

@@ -57,6 +57,7 @@ func (l *loop) newSession(now time.Time, o *outcome) *session {
 
 func (s *session) serverNow(now time.Time) time.Time { return now.Add(s.serverLead) }
 
+// id rises from 1 on each connection [P-4.1].
 func (s *session) id() uint64 {
 	s.nextID++
 	return s.nextID
@@ -98,7 +99,7 @@ func (l *loop) frame(now time.Time, f protocol.Frame) {
 	}
 	l.prober.Frame()
 	switch f := f.(type) {
-	case *protocol.Probe:
+	case *protocol.Probe: // [P-6.27]
 		l.send(now, &protocol.ProbeAck{})
 	case *protocol.Push:
 		l.pushedLate(now, f)
@@ -123,7 +124,7 @@ func (l *loop) frame(now time.Time, f protocol.Frame) {
 // pushed gives new entries to the app.
 func (l *loop) pushed(now time.Time, f *protocol.Push) {
 	s := l.session
-	s.heartbeat.sent(now) // an Ack follows
+	s.heartbeat.sent(now) // an Ack follows [P-6.22]
 	before := l.gate
 	fresh := make([]received, 0, len(f.Entries))
 	for i := range f.Entries {

@@ -89,6 +89,7 @@ func TestTokenThatCannotBeHad(t *testing.T) {
 	})
 }
 
+// [P-6.30], by the server's clock [P-3.11].
 func TestTokenIsRefreshedOnTheLine(t *testing.T) {
 	play(t, nil, func(t *testing.T, w *world) {
 		l := w.at(0)
