@@ -145,6 +145,7 @@ func (n *Node) ready() error {
 func (n *Node) stop() error {
 	n.serving.Store(false)
 	n.opts.Log.Info("stopping", "sessions", n.core.Sessions())
+	n.core.announceStop()
 	n.core.CloseSessions()
 	ctx, cancel := context.WithTimeout(context.Background(), n.within)
 	defer cancel()

@@ -83,6 +83,13 @@ func (c *Core) awaitRoutes(ctx context.Context) {
 	}
 }
 
+// announceStop tells other nodes that this one sends its clients away. Nothing waits for it.
+func (c *Core) announceStop() {
+	if c.routes != nil {
+		c.routes.Announce(route.NodeDraining, 0)
+	}
+}
+
 // stopRoutes says goodbye to the table.
 func (c *Core) stopRoutes() {
 	r := c.routes

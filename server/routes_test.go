@@ -2,10 +2,12 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,6 +28,67 @@ func sharing(o *CoreOptions) {
 	}
 }
 
+// newSharingNode makes a node a that shares a table.
+func newSharingNode(t *testing.T, table func(route.Self, func() time.Time) route.Table, log *slog.Logger) *Node {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Listen, cfg.HTTP, cfg.Store, cfg.Loops, cfg.MaxConnections = []string{"tcp4://" + freeListener(t)}, "", config.StoreMemory, 1, 100
+	n, err := New(Options{Config: cfg, Metrics: metrics.NewSet(), Log: log,
+		Open: func(sink store.Sink) (store.Store, error) { return memstore.New(memstore.Options{Sink: sink}), nil },
+		Routes: &RouteOptions{
+			Self:  func() (route.Self, error) { return route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, nil },
+			Table: func(self route.Self) (route.Table, error) { return table(self, nil), nil },
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// announced notes what leases said.
+type announced struct {
+	route.Table
+	up, draining atomic.Bool
+}
+
+func (a *announced) Renew(ctx context.Context, lease route.Lease, ttl time.Duration) (bool, error) {
+	held, err := a.Table.Renew(ctx, lease, ttl)
+	if lease.State == route.NodeDraining {
+		a.draining.Store(true)
+	} else {
+		a.up.Store(true)
+	}
+	return held, err
+}
+
+// TestAStoppingNodeSaysThatItDrains while clients are still there, and goodbye at the end.
+func TestAStoppingNodeSaysThatItDrains(t *testing.T) {
+	memory, said := route.NewMemory(nil), &announced{}
+	n := newSharingNode(t, func(self route.Self, now func() time.Time) route.Table {
+		said.Table = memory.Table(self, now)
+		return said
+	}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	eventually(t, "the node serves", n.serving.Load)
+	if !said.up.Load() || said.draining.Load() {
+		t.Error("it drains from the start")
+	}
+	n.within = time.Hour
+	n.core.connections.Add(1) // a client that does not go
+	cancel()
+	eventually(t, "the lease says that the node drains", said.draining.Load)
+	n.core.connections.Add(-1)
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if l, err := memory.Table(route.Self{Node: "b"}, nil).Leases(t.Context()); err != nil || len(l.Live) != 0 || !l.Known[0].Released {
+		t.Errorf("the leases are %+v, %v", l, err)
+	}
+}
+
 // TestANodeWhoseIDIsTaken says what to do, serves nobody, and leaves the other's lease alone.
 func TestANodeWhoseIDIsTaken(t *testing.T) {
 	table := route.NewMemory(nil)
@@ -33,18 +96,8 @@ func TestANodeWhoseIDIsTaken(t *testing.T) {
 	if _, err := other.Renew(t.Context(), route.Lease{}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	cfg := config.Default()
-	cfg.Listen, cfg.HTTP, cfg.Store, cfg.Loops = []string{"tcp4://" + freeListener(t)}, "", config.StoreMemory, 1
 	var log bytes.Buffer
-	n, err := New(Options{Config: cfg, Metrics: metrics.NewSet(), Log: slog.New(slog.NewTextHandler(&log, nil)),
-		Open: func(sink store.Sink) (store.Store, error) { return memstore.New(memstore.Options{Sink: sink}), nil },
-		Routes: &RouteOptions{
-			Self:  func() (route.Self, error) { return route.Self{Node: "a", Incarnation: 1, TTL: time.Hour}, nil },
-			Table: func(self route.Self) (route.Table, error) { return table.Table(self, nil), nil },
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := newSharingNode(t, table.Table, slog.New(slog.NewTextHandler(&log, nil)))
 	if err := n.Run(t.Context()); !errors.Is(err, route.ErrNodeTaken) || !strings.Contains(err.Error(), "--node") {
 		t.Errorf("it ended with: %v", err)
 	}

@@ -2,6 +2,7 @@ package route_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -246,30 +247,23 @@ func TestFullQueuesHeal(t *testing.T) {
 	})
 }
 
-func TestLastKnownRoutes(t *testing.T) {
+func TestATableThatIsGivenUpIsNotAsked(t *testing.T) {
 	bubble(t, func(c *cluster) {
 		a, b := c.start("a", 1), c.start("b", 2)
 		a.Open("alice", "phone", 1, 1, 0)
-		a.Open("alice", "web", 1, 1, 0)
-		b.Open("bob", "phone", 1, 1, 0)
 		settle()
-		c.says(b, "alice: online", "bob: online")
+		c.says(b, "alice: online", "carol: offline")
 		b.Dead(true)
 		pass(10 * time.Second)
 		before := b.Read()
-		f := b.Find(context.Background(), []string{"alice", "bob", "carol"})
-		if f.Err == nil || len(f.Records) != 0 || len(f.LastKnown) != 2 || f.LastKnown[0].User != "alice" {
+		if f := b.Find(context.Background(), []string{"alice", "carol"}); !errors.Is(f.Err, route.ErrDegraded) || len(f.Records) != 0 {
 			t.Errorf("got %+v", f)
 		}
 		if b.Read() != before {
-			t.Error("a table that is given up was asked")
+			t.Error("it was asked")
 		}
 		c.is(b, route.Degraded)
-		c.says(b, "alice: unknown", "bob: unknown", "carol: unknown")
-		pass(time.Minute)
-		if f := b.Find(context.Background(), []string{"alice"}); len(f.LastKnown) != 0 {
-			t.Errorf("after a minute: %+v", f.LastKnown)
-		}
+		c.says(b, "alice: unknown", "carol: unknown")
 	})
 }
 

@@ -13,12 +13,11 @@ var ErrDegraded = errors.New("the online table is given up for the moment")
 // Found is who is online, as far as the table can tell. It is the answer for other nodes' sessions: for its own a node
 // asks itself first, and believes itself.
 type Found struct {
-	Now       time.Time
-	TTL       time.Duration // the largest in force
-	Records   []Record      // that count: unexpired and under a live lease
-	Own       []Record      // of the node that asked: Elsewhere takes them out of Records
-	LastKnown []Record      // when the table could not be asked: what it said less than a minute ago. To be tried, not to be believed
-	Err       error         // why it could not be asked
+	Now     time.Time
+	TTL     time.Duration // the largest in force
+	Records []Record      // that count: unexpired and under a live lease
+	Own     []Record      // of the node that asked: Elsewhere takes them out of Records
+	Err     error         // why it could not be asked
 
 	unproven map[string]bool
 }
@@ -64,7 +63,6 @@ func (r *Registrar) Find(ctx context.Context, users []string) Found {
 	}
 	if f.Err != nil {
 		f.Records = nil
-		f.LastKnown = r.lastKnown(users)
 	}
 	r.count(&f, users)
 	return f
@@ -116,25 +114,21 @@ func (r *Registrar) find(ctx context.Context, users []string, f *Found) error {
 			r.inbox.poke()
 		}
 	}
-	r.weigh(&l, users, f)
+	r.weigh(&l, f)
 	return nil
 }
 
 // weigh adds the records that count. A user with a doubtful one may have a session that is not in the table any more.
-func (r *Registrar) weigh(l *Lookup, users []string, f *Found) {
+func (r *Registrar) weigh(l *Lookup, f *Found) {
 	f.Now = l.Now
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
 	f.TTL = r.roster.longest(now)
-	r.recent.forget(users)
 	for _, rec := range l.Records {
 		switch r.roster.standing(rec.Node, rec.Incarnation, now) {
 		case standsLive:
 			f.Records = append(f.Records, rec)
-			if rec.Node != r.opts.Self.Node {
-				r.recent.add(rec, now)
-			}
 		case standsDoubtful:
 			f.unproven[rec.User] = true
 		}
@@ -164,12 +158,6 @@ func (r *Registrar) knowsAll(records []Record) bool {
 		}
 	}
 	return true
-}
-
-func (r *Registrar) lastKnown(users []string) []Record {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.recent.of(users, r.now())
 }
 
 func (r *Registrar) count(f *Found, users []string) {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Memory is a table in this process: the default of a single node, and the world that several nodes share in tests. It
-// is the plain statement of what a table does.
+// Memory is a table in this process: the plain statement of what a table does, and the world that several nodes share in
+// tests. A node without Redis needs none, for its directory knows all there is.
 type Memory struct {
 	now func() time.Time // set at construction
 

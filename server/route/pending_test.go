@@ -76,26 +76,3 @@ func TestPendingRemembersWhatWasTried(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
-
-func TestRecentIsBounded(t *testing.T) {
-	c := newRecent()
-	for i := range 5 * recentMost {
-		user := string(rune(i)) + "x"
-		c.forget([]string{user})
-		c.add(Record{User: user}, at0)
-	}
-	if n := len(c.young) + len(c.old); n > recentMost {
-		t.Errorf("it holds %d users", n)
-	}
-	last := string(rune(5*recentMost-1)) + "x"
-	if got := c.of([]string{last, "y"}, at0.Add(recentFor-1)); len(got) != 1 {
-		t.Errorf("got %+v", got)
-	}
-	if got := c.of([]string{last}, at0.Add(recentFor)); len(got) != 0 {
-		t.Errorf("after a minute: %+v", got)
-	}
-	c.forget([]string{last})
-	if got := c.of([]string{last}, at0); len(got) != 0 {
-		t.Errorf("told anew: %+v", got)
-	}
-}

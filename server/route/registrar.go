@@ -71,7 +71,6 @@ type Registrar struct {
 	// Guarded by mu.
 	mu     sync.Mutex
 	roster roster
-	recent recent
 
 	// Owned by Run.
 	breaker     Breaker
@@ -127,7 +126,7 @@ func NewRegistrar(o Options) (*Registrar, error) {
 		o.Now = time.Now
 	}
 	r := &Registrar{opts: o, table: o.Table, host: o.Host, log: o.Log, now: o.Now, begun: o.Now(), poll: o.Lease / 15,
-		inbox: newInbox(o.Queue), asked: make(chan struct{}), roster: newRoster(o.Self, 4*o.Lease), recent: newRecent(), pending: newPending(o.Queue)}
+		inbox: newInbox(o.Queue), asked: make(chan struct{}), roster: newRoster(o.Self, 4*o.Lease), pending: newPending(o.Queue)}
 	r.budget.Store(int64(o.Budget))
 	r.breaker = NewBreaker(r.begun)
 	r.reconcileAt = r.begun.Add(r.jitter())
