@@ -12,7 +12,7 @@ BENCH    ?= .
 COUNT    ?= 10
 FUZZTIME ?= 30s
 
-.PHONY: help run build test test-net check format vet lint race fuzz bench vuln clean services networks
+.PHONY: help run build test test-net test-disk check format vet lint race fuzz bench vuln clean services networks
 
 help: ## say what each target does
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,11 @@ test-net: networks ## try server and client on real networks: NAT, loss, pulled 
 	$(GO) test -c -tags nettest -o "$$dir/nettest" ./cmd/lifelined && \
 	LIFELINED_NETTEST=1 unshare -Urnm "$$dir/nettest" -test.run '^TestNet$$' -test.parallel 32 -test.timeout 170s
 
+test-disk: ## fill a real filesystem, which the test mounts for itself, and see the store survive it
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	$(GO) test -c -tags fulldisk -o "$$dir/disktest" ./store/pebblestore && \
+	unshare -Urm "$$dir/disktest" -test.run '^TestFullDisk$$' -test.timeout 60s
+
 networks:
 	@command -v nft >/dev/null && command -v ip >/dev/null && exit; \
 	root=; [ "$$(id -u)" = 0 ] || root=sudo; \
@@ -49,10 +54,10 @@ format:
 	if [ -n "$$changed" ]; then echo "gofmt would change:"; echo "$$changed"; exit 1; fi
 
 vet:
-	$(GO) vet -tags nettest $(PKG)
+	$(GO) vet -tags nettest,fulldisk $(PKG)
 
 lint:
-	$(GO) run $(LINT) run --build-tags nettest $(PKG)
+	$(GO) run $(LINT) run --build-tags nettest,fulldisk $(PKG)
 
 race: services
 	$(GO) test -race $(PKG)

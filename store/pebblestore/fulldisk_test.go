@@ -17,9 +17,7 @@ import (
 	"lifeline/store/storetest"
 )
 
-// TestFullDisk fills a real filesystem of 64 MiB, which it mounts, so it needs a mount namespace of its own:
-//
-//	unshare -Urm go test -tags fulldisk -run FullDisk ./store/pebblestore
+// TestFullDisk fills a real filesystem of 64 MiB, which it mounts, so it needs a mount namespace of its own: make test-disk.
 func TestFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64m"); err != nil {
