@@ -40,7 +40,7 @@ var codeTable = []codeInfo{
 	after(CodeMemory, "MEMORY", 1_000, 10_000, "The server has no memory for this now; try again."),
 	after(CodeStorageFull, "STORAGE_FULL", 30_000, 60_000, "The server's disk is full; try again later."),
 	after(CodeDraining, "DRAINING", 0, 5_000, "The server is about to stop; connect to another of the hosts."),
-	after(CodeNotHere, "NOT_HERE", 0, 1_000, "Another server serves this user; connect to one of the hosts."),
+	after(CodeNotHere, "NOT_HERE", 0, 1_000, "This server may not store now, for another one has a store of its own; try again."),
 	after(CodeTooManyConnections, "TOO_MANY_CONNECTIONS", 5_000, 30_000, "The server holds as many connections as it may; try again."),
 
 	row(CodeSuperseded, "SUPERSEDED", RetryIgnore, "A newer connection of this process has taken over."),

@@ -117,10 +117,17 @@ func (r *Registrar) observe(l Leases, asked time.Time) {
 	now := r.now()
 	r.roster.observe(l, asked)
 	r.roster.forget(now)
-	if r.roster.foreign(r.opts.Epoch, now) {
-		r.foreigner.Store(int64(now.Sub(r.begun)) + 1)
-	} else {
-		r.foreigner.Store(0)
+	last, before := int64(0), r.foreigner.Load()
+	other, foreign := r.roster.foreign(r.opts.Epoch, now)
+	if foreign {
+		last = int64(now.Sub(r.begun)) + 1
+	}
+	r.foreigner.Store(last)
+	switch {
+	case foreign && before == 0:
+		r.log.Warn("another node has a store of its own: this one refuses to store as long as it sees it", "node", other)
+	case !foreign && before != 0:
+		r.log.Info("no other node has a store of its own any more")
 	}
 }
 

@@ -316,7 +316,8 @@ func TestDrainingIsAnnounced(t *testing.T) {
 
 func TestForeignStore(t *testing.T) {
 	bubble(t, func(c *cluster) {
-		a := c.start("a", 1)
+		var log bytes.Buffer
+		a := c.start("a", 1, func(o *route.Options) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 		same := c.start("b", 2)
 		settle()
 		if a.Foreign() || same.Foreign() {
@@ -345,6 +346,11 @@ func TestForeignStore(t *testing.T) {
 		pass(lease)
 		if a.Foreign() {
 			t.Error("a node that is gone is still a stranger")
+		}
+		for _, line := range []string{"another node has a store of its own", "node=c", "no other node has a store of its own"} {
+			if n := strings.Count(log.String(), line); n != 1 {
+				t.Errorf("%q was said %d times", line, n)
+			}
 		}
 	})
 }

@@ -185,14 +185,14 @@ func (r *roster) elected(now time.Time) bool {
 	return true
 }
 
-// foreign reports whether a live node has a store of another history.
-func (r *roster) foreign(epoch string, now time.Time) bool {
-	for _, p := range r.nodes {
+// foreign reports whether a live node has a store of another history, and names one that has.
+func (r *roster) foreign(epoch string, now time.Time) (node string, seen bool) {
+	for name, p := range r.nodes {
 		if now.Before(p.until) && p.lease.Epoch != epoch {
-			return true
+			return name, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // longest returns the largest time to live that is in force.

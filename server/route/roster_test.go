@@ -263,10 +263,10 @@ func TestForeign(t *testing.T) {
 		{"another store's", Leases{Live: []Lease{of("a", "mine"), of("c", "other")}}, true},
 	} {
 		r := told(tt.l)
-		if got := r.foreign("mine", at0); got != tt.want {
+		if _, got := r.foreign("mine", at0); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}
-		if r.foreign("mine", at0.Add(testLease)) {
+		if _, got := r.foreign("mine", at0.Add(testLease)); got {
 			t.Errorf("%s: a lapsed lease counts", tt.name)
 		}
 	}
