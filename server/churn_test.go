@@ -52,9 +52,9 @@ func TestChurnOverSocketsLeavesNothing(t *testing.T) {
 			continue
 		}
 		sh.call(t.Context(), func() bool {
-			if sh.closing != 0 || len(sh.bodies) != 0 || len(sh.logins) != 0 || sh.slab.Live() != 0 {
-				t.Errorf("loop %d keeps %d closing, %d bodies, %d log-ins, %d slots", sh.index, sh.closing, len(sh.bodies),
-					len(sh.logins), sh.slab.Live())
+			if sh.closing.Load() != 0 || len(sh.bodies) != 0 || len(sh.logins) != 0 || len(sh.unsent) != 0 || sh.slab.Live() != 0 {
+				t.Errorf("loop %d keeps %d closing, %d bodies, %d log-ins, %d unsent, %d slots", sh.index, sh.closing.Load(),
+					len(sh.bodies), len(sh.logins), len(sh.unsent), sh.slab.Live())
 			}
 			return true
 		})

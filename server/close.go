@@ -23,13 +23,13 @@ func (sh *Shard) refuseConn(s *session.Session, code protocol.Code) {
 	if s.State >= session.Closing || s.State == session.Free {
 		return
 	}
-	if sh.closing >= closingMost {
+	if sh.closing.Load() >= closingMost {
 		sh.condemn(s, code)
 		return
 	}
 	sh.retire(s, code)
 	s.State = session.Closing
-	sh.closing++
+	sh.closing.Add(1)
 	s.Checked = sh.clock.Now().Add(closingTime)
 	sh.plan(s).Due = s.Checked
 	f := &sh.frames.close
@@ -49,7 +49,7 @@ func (sh *Shard) condemn(s *session.Session, code protocol.Code) {
 	case session.Free, session.Dead:
 		return
 	case session.Closing:
-		sh.closing--
+		sh.closing.Add(-1)
 	default:
 		sh.retire(s, code)
 	}
@@ -63,12 +63,13 @@ func (sh *Shard) ended(s *session.Session, err error) {
 	case session.Free:
 		return
 	case session.Closing:
-		sh.closing--
+		sh.closing.Add(-1)
 	case session.Dead:
 	default:
 		sh.retire(s, endCode(err))
 	}
 	sh.endTrace(s)
+	sh.forgetUnsent(s)
 	sh.conns.drop(s)
 	sh.slab.Free(s)
 	sh.core.connections.Add(-1)

@@ -57,6 +57,9 @@ func TestOnlySoManyCloseWithAWord(t *testing.T) {
 	if c := refused(); c.written != 0 || c.s.State != session.Free {
 		t.Errorf("one more is %v and was written %d bytes", c.s.State, c.written)
 	}
+	if got := r.gauge(`lifeline_queue_depth{queue="closing"}`); got != most {
+		t.Errorf("%v are closing, want %d", got, most)
+	}
 	r.sh.Closed(first.s, nil)
 	if c := refused(); !told(c) {
 		t.Errorf("in the place of one that has gone, another is %v and was written %d bytes", c.s.State, c.written)

@@ -26,6 +26,7 @@ type CoreOptions struct {
 	MaxPayload        int   // bytes of one message's payload
 	PushWindow        int   // messages sent and not acknowledged, per session
 	MaxBodyBytes      int64 // memory for unfinished frames and waiting log-ins, all connections together
+	MaxOutboundBytes  int64 // what waits for sockets that do not take it, all connections together; if zero, 256 MiB
 	Hosts             []string
 	Routes            *RouteOptions                 // a shared online table; nil = this node is alone
 	Readers           int                           // goroutines that read the store; if zero, 8
@@ -56,15 +57,16 @@ type Core struct {
 	routes  *routes // nil = this node is alone
 	epoch   store.Epoch
 
-	order       atomic.Uint64 // of the newest Connect; see nextOrder
-	connections atomic.Int64
-	bodyBytes   atomic.Int64 // of CoreOptions.MaxBodyBytes
-	complained  complained
-	stopping    atomic.Bool // CloseSessions was called
-	displaced   displaced
-	ticks       chan struct{} // closed to end the ticker
-	stopTicks   sync.Once
-	ticking     sync.WaitGroup
+	order         atomic.Uint64 // of the newest Connect; see nextOrder
+	connections   atomic.Int64
+	bodyBytes     atomic.Int64 // of CoreOptions.MaxBodyBytes
+	outboundBytes atomic.Int64 // of CoreOptions.MaxOutboundBytes, as of the last write or sweep of each connection
+	complained    complained
+	stopping      atomic.Bool // CloseSessions was called
+	displaced     displaced
+	ticks         chan struct{} // closed to end the ticker
+	stopTicks     sync.Once
+	ticking       sync.WaitGroup
 }
 
 // NewCore opens the store and starts the pools. Run the shards on their loops by Bind, and the clock by StartClock.
@@ -74,6 +76,9 @@ func NewCore(o CoreOptions) (*Core, error) {
 	}
 	if o.ReadQueue == 0 {
 		o.ReadQueue = 16384
+	}
+	if o.MaxOutboundBytes == 0 {
+		o.MaxOutboundBytes = 256 << 20
 	}
 	if o.Lane == 0 {
 		o.Lane = defaultLane

@@ -91,6 +91,13 @@ func (c *Core) gauges(set *metrics.Set) {
 	gauge(`lifeline_sessions_in_doubt{state="lagging"}`, c.doubted(func(d *doubts) *atomic.Int64 { return &d.lagging }))
 	gauge("lifeline_users_present", c.dir.Users)
 	gauge("lifeline_unfinished_bytes", func() int { return int(c.bodyBytes.Load()) })
+	gauge("lifeline_outbound_bytes", func() int { return int(c.outboundBytes.Load()) })
+	gauge(`lifeline_queue_depth{queue="closing"}`, func() (n int) {
+		for _, sh := range c.shards {
+			n += int(sh.closing.Load())
+		}
+		return n
+	})
 	gauge(`lifeline_queue_depth{queue="auth"}`, c.pool.Depth)
 	gauge(`lifeline_queue_depth{queue="reads"}`, c.readers.Depth)
 	gauge(`lifeline_queue_depth{queue="lookups"}`, c.lookups.depth)

@@ -63,6 +63,10 @@ func (r *rig) ShutWrite(Conn) {}
 // PathInfo implements Loop.
 func (r *rig) PathInfo(Conn) liveness.PathInfo { return liveness.PathInfo{} }
 
+func (r *rig) gauge(name string) float64 {
+	return r.core.opts.Metrics.GetOrCreateGauge(name, nil).Get()
+}
+
 // nullConn takes every byte and keeps none.
 type nullConn struct {
 	s       *session.Session

@@ -36,7 +36,7 @@ type Shard struct {
 	spare   [][]byte // emptied stages
 	doomed  []session.ConnID
 	depth   int // callbacks on the stack: a failed write calls Closed from inside
-	closing int // sessions in state Closing
+	unsent  map[session.ConnID]unsent
 	sweep   sweep
 	traces  map[session.ConnID]*trace
 	proven  int // seconds of silence that the Ping being handled proves
@@ -44,6 +44,7 @@ type Shard struct {
 	ids     [3 * protocol.MaxIDBytes]byte // scratch of sendCommand
 
 	sessions atomic.Int64 // active, for the gauge
+	closing  atomic.Int64 // in state Closing; likewise
 	doubts   doubts
 }
 
@@ -68,7 +69,7 @@ type scratch struct {
 
 func newShard(c *Core, index int) *Shard {
 	sh := &Shard{core: c, index: index, seed: maphash.MakeSeed(), slab: session.NewSlab(index), arena: new(session.Arena),
-		bodies: make(map[uint32]*body), logins: make(map[uint32]*login)}
+		bodies: make(map[uint32]*body), logins: make(map[uint32]*login), unsent: make(map[session.ConnID]unsent)}
 	sh.users = session.NewIndex(sh.slab, sh.arena)
 	sh.mail.capacity = c.opts.Lane
 	return sh

@@ -48,15 +48,6 @@ func (sh *Shard) relieve() {
 	}
 }
 
-// outbound is the number of bytes that wait for the connection in user space.
-func (sh *Shard) outbound(s *session.Session) int {
-	n := sh.conns.of(s).OutboundBuffered()
-	if s.Stage != 0 {
-		n += len(sh.stages[s.Stage-1].buf)
-	}
-	return n
-}
-
 // flush writes what was staged, then closes what was condemned. Closing calls Closed, which may condemn nothing more
 // than itself, so both loops end.
 func (sh *Shard) flush() {
@@ -92,11 +83,10 @@ func (sh *Shard) write(s *session.Session, buf []byte) {
 		sh.condemn(s, protocol.CodeSlowConsumer)
 		return
 	}
-	sh.sweep.wait(s.ID, len(buf))
 	if _, err := conn.Write(buf); err != nil {
 		return // Closed has run
 	}
-	if conn.OutboundBuffered() > 0 {
+	if sh.noteUnsent(s, len(buf)) > 0 {
 		sh.soon(s, shortly(sh.clock.Now()))
 	}
 	if s.State == session.Closing {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"testing"
 
-	"lifeline/protocol"
-	"lifeline/server/session"
 	"lifeline/store"
 )
 
@@ -49,55 +47,5 @@ func TestABurstStagesABoundedNumberOfBytes(t *testing.T) {
 	}
 	if most > 5<<20 {
 		t.Errorf("%d bytes were staged at once, want at most 4 MiB and one frame", most)
-	}
-}
-
-// fullConn holds what is written to it.
-type fullConn struct {
-	nullConn
-	waiting int
-}
-
-// Write implements Conn.
-func (c *fullConn) Write(p []byte) (int, error) {
-	c.waiting += len(p)
-	return c.nullConn.Write(p)
-}
-
-// OutboundBuffered implements Conn.
-func (c *fullConn) OutboundBuffered() int { return c.waiting }
-
-// full replaces the connection of a session by one whose socket takes nothing.
-func (r *rig) full(c *nullConn, waiting int) *fullConn {
-	full := &fullConn{nullConn: nullConn{s: c.s}, waiting: waiting}
-	r.sh.conns.set(c.s, full)
-	r.sh.Bind(closer{r, func(conn Conn) {
-		switch conn := conn.(type) {
-		case *fullConn:
-			r.sh.Closed(conn.s, nil)
-		case *nullConn:
-			r.sh.Closed(conn.s, nil)
-		}
-	}})
-	return full
-}
-
-// TestAnswersThatAreNotReadEndTheConnection: Pongs are written whatever waits, up to half a megabyte and no byte more.
-func TestAnswersThatAreNotReadEndTheConnection(t *testing.T) {
-	const most = 512 << 10
-	ping := (&protocol.Ping{}).Append(nil)
-	pong := len((&protocol.Pong{}).Append(nil))
-	for _, tt := range []struct {
-		waiting int
-		written int
-		state   session.State
-	}{{most - pong, pong, session.Active}, {most - pong + 1, 0, session.Free}} {
-		r := newRig(t)
-		c := r.full(r.login(t, "bob", "phone"), tt.waiting)
-		s := c.s
-		r.sh.Traffic(s, ping)
-		if c.written != tt.written || s.State != tt.state {
-			t.Errorf("with %d bytes waiting: %d were written and the connection is %v, want %d and %v", tt.waiting, c.written, s.State, tt.written, tt.state)
-		}
 	}
 }

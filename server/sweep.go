@@ -13,8 +13,6 @@ const (
 	sweepActions = 256
 	// cursorEvery is how long a moved cursor may wait for the store.
 	cursorEvery = 400 * time.Millisecond
-	// stuckFor is how long outbound bytes may wait in user space while the socket takes none.
-	stuckFor = 30 * time.Second
 	// frameTime is how long a frame may take to arrive once it has begun, for what is there of it holds memory that all
 	// connections share [P-1.11].
 	frameTime = 2 * time.Minute
@@ -29,25 +27,7 @@ const (
 type sweep struct {
 	next     uint32 // slot
 	pass     uint32
-	sampleAt uint32                   // slot whose lag is measured next
-	stuck    map[session.ConnID]stuck // connections with outbound bytes
-}
-
-// stuck is how many bytes wait for a socket that has taken none since then.
-type stuck struct {
-	waiting int
-	since   liveness.Time
-}
-
-// wait notes that n more bytes are about to wait for a connection's socket. If it takes some, fewer will be found.
-func (w *sweep) wait(id session.ConnID, n int) {
-	if len(w.stuck) == 0 {
-		return
-	}
-	if was, known := w.stuck[id]; known {
-		was.waiting += n
-		w.stuck[id] = was
-	}
+	sampleAt uint32 // slot whose lag is measured next
 }
 
 // tick moves the loop's clock and takes one step of the sweep.
@@ -67,7 +47,6 @@ func (sh *Shard) tick() {
 			sh.sweep.next = 0
 			sh.sweep.pass++
 			sh.sweep.sampleAt = sh.sweep.pass % (1 + slots/sampleMost)
-			sh.dropStuck()
 			return
 		}
 		slot := sh.sweep.next
@@ -177,41 +156,9 @@ func (sh *Shard) visitActive(s *session.Session, now liveness.Time) (acted bool)
 	if s.Has(session.Blocked) {
 		s.Clear(session.Blocked)
 		sh.pump(s, nil)
-		return true
+		return acted || !s.Has(session.Blocked) // a crowd that stays blocked must not hold up the sweep
 	}
 	return acted
-}
-
-// isStuck reports whether bytes have waited in user space for stuckFor and the socket has taken none; in background for the
-// hold of a silent session, for phones sleep. How many wait says nothing: for a slow reader that reads, the pump fills up
-// what it has taken.
-func (sh *Shard) isStuck(s *session.Session, now liveness.Time) bool {
-	n := sh.conns.of(s).OutboundBuffered()
-	if n == 0 {
-		return false
-	}
-	if sh.sweep.stuck == nil {
-		sh.sweep.stuck = make(map[session.ConnID]stuck)
-	}
-	was, known := sh.sweep.stuck[s.ID]
-	if !known || n < was.waiting {
-		sh.sweep.stuck[s.ID] = stuck{n, now}
-		return false
-	}
-	most := stuckFor
-	if background(s) {
-		most = max(most, sh.core.opts.Heartbeat.Hold.For(true, seconds(s.Interval)))
-	}
-	return now.Sub(was.since) > most
-}
-
-// dropStuck forgets the connections that are gone or have nothing outbound.
-func (sh *Shard) dropStuck() {
-	for id := range sh.sweep.stuck {
-		if s := sh.slab.Get(id); s == nil || s.State != session.Active || sh.conns.of(s).OutboundBuffered() == 0 {
-			delete(sh.sweep.stuck, id)
-		}
-	}
 }
 
 // sample measures how far the device is behind. With many sessions each pass measures a part of them in turn.

@@ -9,20 +9,21 @@ import (
 // Config is everything an operator may set. [Default] gives the values; zero means "as much as fits" only where a
 // field says so, and [Config.Resolve] replaces those zeros.
 type Config struct {
-	Listen         []string  `yaml:"listen"`          // addresses for clients, tcp4://host:port or tcp6://host:port
-	HTTP           string    `yaml:"http"`            // host:port for metrics, health and profiles; empty = none
-	DataDir        string    `yaml:"data_dir"`        // where the durable store lives
-	Store          string    `yaml:"store"`           // pebble or memory
-	Loops          int       `yaml:"loops"`           // event loops; 0 = one per core
-	MaxConnections int       `yaml:"max_connections"` // 0 = what the descriptor limit allows
-	MaxPayload     Size      `yaml:"max_payload"`     // largest payload of a message
-	MaxBodyBytes   Size      `yaml:"max_body_bytes"`  // all unfinished frames of the node together
-	PushWindow     int       `yaml:"push_window"`     // messages pushed to a session and not yet acknowledged
-	Auth           Auth      `yaml:"auth"`
-	Heartbeat      Heartbeat `yaml:"heartbeat"`
-	Exclusive      string    `yaml:"exclusive"` // device: one session each; platform: one session of a user on each platform
-	Routes         Routes    `yaml:"routes"`
-	Log            Log       `yaml:"log"`
+	Listen           []string  `yaml:"listen"`             // addresses for clients, tcp4://host:port or tcp6://host:port
+	HTTP             string    `yaml:"http"`               // host:port for metrics, health and profiles; empty = none
+	DataDir          string    `yaml:"data_dir"`           // where the durable store lives
+	Store            string    `yaml:"store"`              // pebble or memory
+	Loops            int       `yaml:"loops"`              // event loops; 0 = one per core
+	MaxConnections   int       `yaml:"max_connections"`    // 0 = what the descriptor limit allows
+	MaxPayload       Size      `yaml:"max_payload"`        // largest payload of a message
+	MaxBodyBytes     Size      `yaml:"max_body_bytes"`     // all unfinished frames of the node together
+	MaxOutboundBytes Size      `yaml:"max_outbound_bytes"` // what waits for sockets that do not take it, of the node together
+	PushWindow       int       `yaml:"push_window"`        // messages pushed to a session and not yet acknowledged
+	Auth             Auth      `yaml:"auth"`
+	Heartbeat        Heartbeat `yaml:"heartbeat"`
+	Exclusive        string    `yaml:"exclusive"` // device: one session each; platform: one session of a user on each platform
+	Routes           Routes    `yaml:"routes"`
+	Log              Log       `yaml:"log"`
 }
 
 // Auth says whose tokens are believed.
@@ -62,18 +63,19 @@ const (
 // Default is the configuration without any source: it serves this machine only.
 func Default() Config {
 	return Config{
-		Listen:       []string{"tcp4://127.0.0.1:7400"},
-		HTTP:         "127.0.0.1:7401",
-		DataDir:      "./data",
-		Store:        StorePebble,
-		MaxPayload:   32 << 10,
-		MaxBodyBytes: 64 << 20,
-		PushWindow:   64,
-		Auth:         Auth{Mode: AuthDevelopment, Audience: "lifeline"},
-		Heartbeat:    Heartbeat{Policy: liveness.DefaultPolicy()},
-		Exclusive:    ExclusiveDevice,
-		Routes:       Routes{TTL: DefaultRouteTTL},
-		Log:          Log{Level: "info", Format: "text"},
+		Listen:           []string{"tcp4://127.0.0.1:7400"},
+		HTTP:             "127.0.0.1:7401",
+		DataDir:          "./data",
+		Store:            StorePebble,
+		MaxPayload:       32 << 10,
+		MaxBodyBytes:     64 << 20,
+		MaxOutboundBytes: 256 << 20,
+		PushWindow:       64,
+		Auth:             Auth{Mode: AuthDevelopment, Audience: "lifeline"},
+		Heartbeat:        Heartbeat{Policy: liveness.DefaultPolicy()},
+		Exclusive:        ExclusiveDevice,
+		Routes:           Routes{TTL: DefaultRouteTTL},
+		Log:              Log{Level: "info", Format: "text"},
 	}
 }
 

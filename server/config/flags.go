@@ -18,6 +18,7 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.IntVar(&c.MaxConnections, "max-connections", c.MaxConnections, "0 = what the descriptor limit allows")
 	fs.Var(&c.MaxPayload, "max-payload", "largest payload of a message")
 	fs.Var(&c.MaxBodyBytes, "max-body-bytes", "memory for unfinished frames, all connections together")
+	fs.Var(&c.MaxOutboundBytes, "max-outbound-bytes", "memory for bytes that sockets do not take, all connections together")
 	fs.IntVar(&c.PushWindow, "push-window", c.PushWindow, "messages pushed to a session and not yet acknowledged")
 	fs.StringVar(&c.Auth.Mode, "auth-mode", c.Auth.Mode, "development (loopback only) or jwt")
 	fs.StringVar(&c.Auth.Audience, "auth-audience", c.Auth.Audience, "audience that JWTs must name")

@@ -65,7 +65,7 @@ func TestLaterSourcesWin(t *testing.T) {
 // settings holds a value other than the default for every flag.
 var settings = map[string]string{
 	"listen": "tcp4://127.0.0.1:1,tcp6://[::1]:2", "http": "127.0.0.1:3", "data-dir": "/var/lib/lifeline", "store": "memory",
-	"loops": "3", "max-connections": "4", "max-payload": "5KiB", "max-body-bytes": "6MiB", "push-window": "7",
+	"loops": "3", "max-connections": "4", "max-payload": "5KiB", "max-body-bytes": "6MiB", "max-outbound-bytes": "8MiB", "push-window": "7",
 	"auth-mode": "jwt", "auth-audience": "chat", "auth-key": "a:EdDSA:/k/a.pem,b:HS256:/k/b",
 	"heartbeat-foreground": "45s", "heartbeat-foreground-min": "40s", "heartbeat-foreground-max": "1m40s",
 	"heartbeat-background": "2m0s", "heartbeat-background-min": "1m0s", "heartbeat-background-max": "5m0s", "heartbeat-slow-max": "3m0s",
@@ -105,6 +105,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want := Default()
 	want.Listen, want.HTTP, want.DataDir, want.Store = []string{"tcp4://127.0.0.1:1", "tcp6://[::1]:2"}, "127.0.0.1:3", "/var/lib/lifeline", "memory"
 	want.Loops, want.MaxConnections, want.MaxPayload, want.MaxBodyBytes, want.PushWindow = 3, 4, 5<<10, 6<<20, 7
+	want.MaxOutboundBytes = 8 << 20
 	want.Auth = Auth{Mode: "jwt", Audience: "chat", Keys: []Key{{"a", "EdDSA", "/k/a.pem"}, {"b", "HS256", "/k/b"}}}
 	want.Heartbeat = Heartbeat{LoadBalancerIdle: time.Hour, Policy: liveness.Policy{
 		Foreground: liveness.Range{Min: 40 * time.Second, Interval: 45 * time.Second, Max: 100 * time.Second},

@@ -56,6 +56,9 @@ func (c Config) Validate(m Machine) error {
 	if c.MaxBodyBytes < Size(c.MaxFrame()) {
 		fault("max_body_bytes is %v, less than one frame of %v (max_payload and %v)", c.MaxBodyBytes, Size(c.MaxFrame()), Size(frameOverhead))
 	}
+	if c.MaxOutboundBytes < Size(c.MaxFrame()) {
+		fault("max_outbound_bytes is %v, less than one frame of %v (max_payload and %v)", c.MaxOutboundBytes, Size(c.MaxFrame()), Size(frameOverhead))
+	}
 	if c.PushWindow < 1 || c.PushWindow > windowCeiling {
 		fault("push_window is %d, must be 1 to %d", c.PushWindow, windowCeiling)
 	}

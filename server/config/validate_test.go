@@ -68,6 +68,8 @@ func TestValidate(t *testing.T) {
 		{"payload at the ceiling", func(c *Config) { c.MaxPayload = 60 << 10 }, ""},
 		{"payload above the ceiling", func(c *Config) { c.MaxPayload = 60<<10 + 1 }, "max_payload is 61441, must be 1 to 60KiB"},
 		{"body budget of one frame", func(c *Config) { c.MaxBodyBytes = 34 << 10 }, ""},
+		{"outbound budget of one frame", func(c *Config) { c.MaxOutboundBytes = 34 << 10 }, ""},
+		{"outbound budget below one frame", func(c *Config) { c.MaxOutboundBytes = 34<<10 - 1 }, "max_outbound_bytes is 34815, less than one frame of 34KiB"},
 		{"body budget below one frame", func(c *Config) { c.MaxBodyBytes = 34<<10 - 1 }, "max_body_bytes is 34815, less than one frame of 34KiB"},
 		{"no window", func(c *Config) { c.PushWindow = 0 }, "push_window is 0"},
 		{"log level", func(c *Config) { c.Log.Level = "loud" }, `log.level is "loud"`},
@@ -147,7 +149,7 @@ func TestEveryFaultIsReportedAtOnce(t *testing.T) {
 	if err == nil {
 		t.Fatal("nothing is valid")
 	}
-	for _, want := range []string{"listen", "store", "loops", "max_connections", "max_payload", "max_body_bytes", "push_window",
+	for _, want := range []string{"listen", "store", "loops", "max_connections", "max_payload", "max_body_bytes", "max_outbound_bytes", "push_window",
 		"exclusive", "routes.ttl", "auth.mode", "heartbeat.foreground", "heartbeat.background", "heartbeat.desktop", "log.level", "log.format"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is missing from\n%v", want, err)
