@@ -118,42 +118,61 @@ func TestMoreUnansweredSendsThanAllowed(t *testing.T) {
 	})
 }
 
+// TestADeviceThatNeverAcksHarmsNobody: its window bounds what it is pushed, and what the node keeps for it when it does not
+// read either, however many messages come. The user's other devices get them all.
 func TestADeviceThatNeverAcksHarmsNobody(t *testing.T) {
-	script(t, func(t *testing.T) {
-		n := Start(t, 2)
-		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
-		alice.Ack(0)
-		deaf, _ := n.Login(0, Login{User: "bob", Device: "deaf"})
-		var devices []*Client
-		for i := range 4 {
-			c, _ := n.Login(i%2, Login{User: "bob", Device: fmt.Sprintf("device-%d", i)})
-			devices = append(devices, c)
-		}
-		payload := strings.Repeat("p", 8<<10)
-		const total = 2000
-		at := make([]uint64, len(devices))
-		mine := uint64(0)
-		for i := range total {
-			alice.Message("bob", fmt.Sprint(i), payload)
-			_, mine = receive(t, alice, mine, 1, true)
-			for d, c := range devices {
-				_, at[d] = receive(t, c, at[d], 1, true)
-			}
-		}
-		pushed := 0
-		for _, f := range deaf.Pending() {
-			pushed += len(f.(*protocol.Push).Entries)
-		}
-		if pushed != 64 {
-			t.Fatalf("the deaf device was pushed %d messages, want its window of 64", pushed)
-		}
-		if deaf.Waiting() != 0 || n.Gauge("lifeline_unfinished_bytes") != 0 {
-			t.Fatal("the node holds bytes for a device that does not acknowledge")
-		}
-		if r := n.Counter(`lifeline_reads_total{outcome="empty"}`); r != 0 {
-			t.Fatalf("%d reads found nothing", r)
-		}
-	})
+	const total, window = 2000, 64
+	for _, tt := range []struct {
+		name    string
+		payload int
+		stalled bool
+	}{{"it reads", 8 << 10, false}, {"it does not read", 500, true}} {
+		t.Run(tt.name, func(t *testing.T) {
+			script(t, func(t *testing.T) {
+				n := Start(t, 2)
+				alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+				alice.Ack(0)
+				deaf, _ := n.Login(0, Login{User: "bob", Device: "deaf"})
+				if tt.stalled {
+					deaf.Stall()
+				}
+				var devices []*Client
+				for i := range 4 {
+					c, _ := n.Login(i%2, Login{User: "bob", Device: fmt.Sprintf("device-%d", i)})
+					devices = append(devices, c)
+				}
+				payload := strings.Repeat("p", tt.payload)
+				at := make([]uint64, len(devices))
+				mine, held := uint64(0), 0
+				for i := range total {
+					alice.Message("bob", fmt.Sprint(i), payload)
+					_, mine = receive(t, alice, mine, 1, true)
+					for d, c := range devices {
+						_, at[d] = receive(t, c, at[d], 1, true)
+					}
+					synctest.Wait()
+					if i == window-1 {
+						held = deaf.Waiting()
+					}
+				}
+				if tt.stalled != (held >= window*tt.payload) || deaf.Waiting() != held || n.Gauge("lifeline_outbound_bytes") != float64(held) {
+					t.Errorf("%d bytes waited after a window, %d wait after %d messages, and the gauge says %v", held, deaf.Waiting(),
+						total, n.Gauge("lifeline_outbound_bytes"))
+				}
+				deaf.Resume()
+				pushed := 0
+				for _, f := range deaf.Pending() {
+					pushed += len(f.(*protocol.Push).Entries)
+				}
+				if pushed != window {
+					t.Errorf("the deaf device was pushed %d messages, want its window of %d", pushed, window)
+				}
+				if r := n.Counter(`lifeline_reads_total{outcome="empty"}`); r != 0 {
+					t.Errorf("%d reads found nothing", r)
+				}
+			})
+		})
+	}
 }
 
 func TestASocketThatIsNotReadIsBoundedAndEnds(t *testing.T) {
