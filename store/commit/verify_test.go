@@ -126,6 +126,33 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 	}
 }
 
+// anotherClient puts a row beside that of a message which a retry finds, as it would be of another client id.
+func anotherClient(m *memEngine, conversation string, seq uint64) {
+	p := partitionOf(conversation)
+	hash, _ := dedupHash(nil, "ann", "phone", []byte("1"))
+	var d dedup
+	if err := d.parse(m.values[p][string(appendDedupKey(nil, p, conversation, &hash))]); err != nil {
+		panic(err)
+	}
+	hash, _ = dedupHash(nil, "ann", "phone", []byte("another"))
+	d.seq = seq
+	m.put(string(appendDedupKey(nil, p, conversation, &hash)), d.append(nil))
+}
+
+// owe adds an obligation, about nobody any more, behind those of the stadium, which has three messages.
+func owe(m *memEngine, o obligation) {
+	p := partitionOf("stadium")
+	key := string(appendConversationKey(nil, p, "stadium"))
+	var c conversation
+	if err := c.parse(m.values[p][key]); err != nil {
+		panic(err)
+	}
+	c.owed++
+	o.last = "\xff"
+	m.put(key, c.append(nil))
+	m.put(string(appendObligationKey(nil, p, "stadium", c.owed)), o.append(nil))
+}
+
 // A head, a cursor or an entry that says more than is there.
 func TestVerifyFindsWrongNumbers(t *testing.T) {
 	direct := store.Direct("ann", "bob")
@@ -143,6 +170,11 @@ func TestVerifyFindsWrongNumbers(t *testing.T) {
 		"head of an inbox behind": func(m *memEngine) {
 			m.put(string(appendInboxKey(nil, ann, "ann")), (&inbox{pos: 1}).append(nil))
 		},
+		"client id of no message":      func(m *memEngine) { anotherClient(m, direct, 0) },
+		"client id ahead":              func(m *memEngine) { anotherClient(m, direct, 99) },
+		"obligation of no message":     func(m *memEngine) { owe(m, obligation{kind: store.KindMessage}) },
+		"obligation ahead":             func(m *memEngine) { owe(m, obligation{kind: store.KindMessage, seq: 4}) },
+		"obligation of a later change": func(m *memEngine) { owe(m, obligation{kind: store.KindConversation, seq: 5, member: true}) },
 		"cursor ahead": func(m *memEngine) {
 			m.put(string(appendCursorKey(nil, ann, "ann", "phone")), (&cursor{pos: 1000}).append(nil))
 		},
