@@ -149,6 +149,27 @@ func TestATickDoesALittleAtATime(t *testing.T) {
 	}
 }
 
+// TestACrowdThatStaysBlockedDoesNotHoldUpTheSweep: a socket that takes nothing gives a visit nothing to do, so that any
+// number of them cost no action.
+func TestACrowdThatStaysBlockedDoesNotHoldUpTheSweep(t *testing.T) {
+	r := newRig(t)
+	crowd(t, r, 40*sweepActions)
+	full := &fullConn{waiting: session.OutboundHigh + 1}
+	for slot := range r.sh.slab.Slots() {
+		s := r.sh.slab.At(slot)
+		r.sh.conns.set(s, full)
+		s.Head = 1
+		s.Set(session.Blocked)
+	}
+	ticks := 0
+	for ; r.sh.sweep.pass == 0; ticks++ {
+		r.sh.tick()
+	}
+	if ticks > sweepTicks+1 {
+		t.Errorf("a pass took %d ticks, want %d", ticks, sweepTicks)
+	}
+}
+
 // TestTheLagOfManyIsMeasuredInTurn: a pass measures a bounded number of sessions, and a few passes measure each once.
 func TestTheLagOfManyIsMeasuredInTurn(t *testing.T) {
 	const sessions, most, passes = 10_000, 4096, 3
@@ -201,7 +222,8 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// TestTheNodesClockIsMonotonic: a jump of the clock on the wall, an hour ahead or back, is not seen by loops and sessions.
+// TestTheNodesClockIsMonotonic: the moment that loops and sessions count from has a monotonic reading, and as long as it has,
+// time.Since does not look at the clock on the wall, which may jump.
 func TestTheNodesClockIsMonotonic(t *testing.T) {
 	r := newRig(t)
 	if started := r.core.started.String(); !strings.Contains(started, " m=") {

@@ -79,7 +79,9 @@ func (l *Line) SetLow(d time.Duration) {
 }
 
 // TakeEcho takes one trial from the budget and says whether there was one. Half of a day's number may be used at
-// once, and the other half comes back evenly over the day, so no 24 hours see more than perDay.
+// once, and the other half comes back evenly over the day, so no 24 hours see more than perDay. Slots are counted modulo
+// 64, so what was used 64 slots ago (128 hours, of 24 a day) counts once more: a trial is refused that could be granted, and
+// the client asks again after the next grant.
 func (l *Line) TakeEcho(perDay int, now Time) bool {
 	burst := perDay / 2
 	if burst == 0 {

@@ -65,6 +65,9 @@ func TestPresenceOfOneNode(t *testing.T) {
 		}
 		phone.Send(&protocol.State{Activity: protocol.Suspending})
 		Expect[*protocol.Pong](phone)
+		if got := devices(ann.ask("bob")[0]); !slices.Equal(got, []string{"desktop", "phone*"}) {
+			t.Errorf("bob, whose phone is about to be suspended: %q", got)
+		}
 
 		for _, tt := range []struct {
 			frame *protocol.Presence
