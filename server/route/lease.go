@@ -32,7 +32,7 @@ type Lease struct {
 	Budget      int // connections it can take
 	State       NodeState
 	TTL         time.Duration // of the records it writes
-	Generations Generations   // those under which it has registered every session
+	Generations Generations   // those under which it has registered every session, but for log-ins that are under way
 	// ExclusivePlatform is what its registrations displace by; see [Self].
 	ExclusivePlatform bool
 
