@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2"
 )
 
@@ -40,16 +41,21 @@ func (l *logger) Fatalf(format string, args ...any) {
 
 // counters is what the events of Pebble are counted in.
 type counters struct {
-	backgroundErrors atomic.Int64
-	stalls           atomic.Int64
-	stalledNanos     atomic.Int64
-	slowWrites       atomic.Int64
-	corruptions      atomic.Int64
-	stalledSince     atomic.Int64 // Unix nanoseconds; 0 = not stalled
-	stuck            chan error   // the first background error, for who opens the database
+	backgroundErrors, stalls, slowWrites *metrics.Counter
+	stalledSeconds                       *metrics.FloatCounter
+	stalledSince                         atomic.Int64 // Unix nanoseconds; 0 = not stalled
+	stuck                                chan error   // the first background error, for who opens the database
 }
 
-func newCounters() *counters { return &counters{stuck: make(chan error, 1)} }
+func newCounters(set *metrics.Set) *counters {
+	return &counters{
+		backgroundErrors: set.NewCounter(prefix + "background_errors_total"),
+		stalls:           set.NewCounter(prefix + "write_stalls_total"),
+		slowWrites:       set.NewCounter(prefix + "slow_writes_total"),
+		stalledSeconds:   set.NewFloatCounter(prefix + "write_stall_seconds_total"),
+		stuck:            make(chan error, 1),
+	}
+}
 
 // events logs what is worth waking for, each kind at most once a minute, and counts all of it.
 func (c *counters) events(log *slog.Logger, limit *limiter, fatal func(error)) *pebble.EventListener {
@@ -60,7 +66,7 @@ func (c *counters) events(log *slog.Logger, limit *limiter, fatal func(error)) *
 	}
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			c.backgroundErrors.Add(1)
+			c.backgroundErrors.Inc()
 			select {
 			case c.stuck <- err:
 			default:
@@ -68,21 +74,20 @@ func (c *counters) events(log *slog.Logger, limit *limiter, fatal func(error)) *
 			warn("background", "the database cannot flush or compact and tries again; when it has to wait for that, sends wait too", "error", err)
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			c.corruptions.Add(1)
 			fatal(fmt.Errorf("the database is damaged, nothing was deleted; restore a backup: %v", info))
 		},
 		DiskSlow: func(info pebble.DiskSlowInfo) {
-			c.slowWrites.Add(1)
+			c.slowWrites.Inc()
 			warn("slow", "the disk is slow", "operation", info.OpType.String(), "file", info.Path, "took", info.Duration)
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
-			c.stalls.Add(1)
+			c.stalls.Inc()
 			c.stalledSince.Store(time.Now().UnixNano())
 			warn("stall", "commits wait for the database", "reason", info.Reason)
 		},
 		WriteStallEnd: func() {
 			if since := c.stalledSince.Swap(0); since != 0 {
-				c.stalledNanos.Add(time.Now().UnixNano() - since)
+				c.stalledSeconds.Add(time.Since(time.Unix(0, since)).Seconds())
 			}
 		},
 	}

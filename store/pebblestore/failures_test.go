@@ -207,7 +207,7 @@ func TestFailingTablesAreSurvived(t *testing.T) {
 			answered.Add(1)
 		}
 	})
-	poll(t, "the stall", func() bool { return s.counters.stalls.Load() > 0 && s.counters.backgroundErrors.Load() > 100 })
+	poll(t, "the stall", func() bool { return s.counters.stalls.Get() > 0 && s.counters.backgroundErrors.Get() > 100 })
 	if n := answered.Load(); n == 0 || n == sends {
 		t.Errorf("%d of %d sends were answered while no table could be written", n, sends)
 	}
@@ -217,7 +217,7 @@ func TestFailingTablesAreSurvived(t *testing.T) {
 		t.Errorf("%+v, %v", start, err)
 	}
 	if n := lines.count.Load(); n > 10 {
-		t.Errorf("%d lines were logged for %d errors", n, s.counters.backgroundErrors.Load())
+		t.Errorf("%d lines were logged for %d errors", n, s.counters.backgroundErrors.Get())
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

@@ -15,7 +15,15 @@ const prefix = "lifeline_store_"
 // sample is what is read of Pebble once a second, so that a scrape waits for nobody's lock.
 type sample struct {
 	l0Sublevels, l0Files, compactionDebt, memTables, diskUsed atomic.Int64
-	walBytes, cacheHits, cacheMisses                          atomic.Int64
+	walBytes, cacheHits, cacheMisses                          *metrics.Counter // Pebble's own, since it was opened
+}
+
+func newSample(set *metrics.Set) *sample {
+	return &sample{
+		walBytes:    set.NewCounter(prefix + "wal_bytes_total"),
+		cacheHits:   set.NewCounter(prefix + "cache_hits_total"),
+		cacheMisses: set.NewCounter(prefix + "cache_misses_total"),
+	}
 }
 
 func (s *sample) take(m *pebble.Metrics) {
@@ -24,9 +32,9 @@ func (s *sample) take(m *pebble.Metrics) {
 	s.compactionDebt.Store(int64(m.Compact.EstimatedDebt))
 	s.memTables.Store(int64(m.MemTable.Size))
 	s.diskUsed.Store(int64(m.DiskSpaceUsage()))
-	s.walBytes.Store(int64(m.WAL.BytesWritten))
-	s.cacheHits.Store(m.BlockCache.Hits)
-	s.cacheMisses.Store(m.BlockCache.Misses)
+	s.walBytes.Set(m.WAL.BytesWritten)
+	s.cacheHits.Set(uint64(m.BlockCache.Hits))
+	s.cacheMisses.Set(uint64(m.BlockCache.Misses))
 }
 
 // histograms is what is observed as it happens.
@@ -71,21 +79,14 @@ func (s *Store) register(set *metrics.Set) {
 	load("obligations", func(l commit.Load) int { return l.Obligations })
 	load("cursors_waiting", func(l commit.Load) int { return l.Cursors })
 	for name, value := range map[string]*atomic.Int64{
-		"l0_sublevels":            &s.sample.l0Sublevels,
-		"l0_files":                &s.sample.l0Files,
-		"compaction_debt_bytes":   &s.sample.compactionDebt,
-		"memtable_bytes":          &s.sample.memTables,
-		"disk_used_bytes":         &s.sample.diskUsed,
-		"wal_bytes_total":         &s.sample.walBytes,
-		"cache_hits_total":        &s.sample.cacheHits,
-		"cache_misses_total":      &s.sample.cacheMisses,
-		"background_errors_total": &s.counters.backgroundErrors,
-		"write_stalls_total":      &s.counters.stalls,
-		"slow_writes_total":       &s.counters.slowWrites,
+		"l0_sublevels":          &s.sample.l0Sublevels,
+		"l0_files":              &s.sample.l0Files,
+		"compaction_debt_bytes": &s.sample.compactionDebt,
+		"memtable_bytes":        &s.sample.memTables,
+		"disk_used_bytes":       &s.sample.diskUsed,
 	} {
 		gauge(name, func() float64 { return float64(value.Load()) })
 	}
-	gauge("write_stall_seconds_total", func() float64 { return time.Duration(s.counters.stalledNanos.Load()).Seconds() })
 	gauge("disk_free_bytes", func() float64 { return float64(s.disk.free.Load()) })
 	gauge("disk_full", func() float64 {
 		if s.disk.full() {

@@ -1,7 +1,9 @@
 package pebblestore
 
 import (
+	"bytes"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -9,12 +11,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestEveryMetricIsDocumented holds docs/store.md to what the store exports.
+// TestEveryMetricIsDocumented holds docs/store.md to what the store exports, and each name to its kind.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/store.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	metrics.ExposeMetadata(true)
+	t.Cleanup(func() { metrics.ExposeMetadata(false) })
 	o := testOptions(t, vfs.NewMem())
 	o.Metrics = metrics.NewSet()
 	s, err := Open(o)
@@ -26,9 +30,23 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	if len(names) < 15 {
 		t.Fatalf("only %d metrics are registered", len(names))
 	}
-	for _, full := range names {
-		if name, _, _ := strings.Cut(full, "{"); !strings.Contains(string(doc), "`"+name+"`") {
+	var page bytes.Buffer
+	o.Metrics.WritePrometheus(&page)
+	for _, name := range names {
+		row := regexp.MustCompile("(?m)^\\|.*`" + name + "`.*\\| (histograms?: )?[^|]*\\|$").FindSubmatch(doc)
+		if row == nil {
 			t.Errorf("%s is not in docs/store.md", name)
+			continue
+		}
+		kind := "gauge" // as the page says of those that it calls neither
+		switch {
+		case len(row[1]) > 0:
+			kind = "histogram"
+		case strings.HasSuffix(name, "_total"):
+			kind = "counter"
+		}
+		if want := "# TYPE " + name + " " + kind + "\n"; !strings.Contains(page.String(), want) {
+			t.Errorf("the page has no %q", want)
 		}
 	}
 }

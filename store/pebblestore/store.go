@@ -27,7 +27,7 @@ type Store struct {
 	db       *pebble.DB
 	slow     io.Closer // stops the watch over slow writes
 	counters *counters
-	sample   sample
+	sample   *sample
 
 	stop    chan struct{}
 	watcher sync.WaitGroup
@@ -45,7 +45,7 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, counters: newCounters(), stop: make(chan struct{})}
+	s := &Store{dir: dir, stop: make(chan struct{})}
 	if err = dir.refuseHalf(); err == nil {
 		err = s.open(o)
 	}
@@ -61,6 +61,7 @@ func (s *Store) open(o Options) error {
 		set = metrics.NewSet() // which nobody reads
 	}
 	observed := newHistograms(set)
+	s.counters, s.sample = newCounters(set), newSample(set)
 	limit := newLimiter()
 	fatal := onceFatal(o.Commit.Fatal)
 	events := s.counters.events(o.Log, limit, fatal)

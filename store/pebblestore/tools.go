@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/VictoriaMetrics/metrics"
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -80,7 +81,7 @@ func (t Tool) with(readOnly bool, do func(*directory, *engine) error) (err error
 	o := Options{Dir: t.Dir, FS: t.FS, Log: t.Log}.withDefaults()
 	limit := newLimiter()
 	log := &logger{func(error) {}, t.Log, limit}
-	counted := newCounters()
+	counted := newCounters(metrics.NewSet()) // which nobody reads
 	p := o.pebbleOptions(nil, log, counted.events(t.Log, limit, func(err error) { log.Errorf("%v", err) }))
 	p.FS, p.Lock, p.ReadOnly, p.ErrorIfNotExists = t.FS, d.lock, readOnly, true
 	p.CacheSize = 64 << 20
