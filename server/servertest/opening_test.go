@@ -1,0 +1,91 @@
+package servertest
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+	"time"
+
+	"lifeline/protocol"
+	"lifeline/server"
+)
+
+// TestConnackSaysTheLimits: the largest frame follows the payload limit of the server [P-1.6], and what else the client must
+// work with is told before it can break it.
+func TestConnackSaysTheLimits(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1, func(o *server.CoreOptions) { o.MaxPayload, o.PushWindow = 1000, 7 })
+		bob, hello := n.Login(0, Login{User: "bob", Device: "phone"})
+		const maxFrame = 1000 + protocol.FrameOverhead
+		want := protocol.Limits{MaxFrame: maxFrame, MaxPayload: 1000, UnansweredSends: 64, UnansweredRequests: 4, AckDelayMs: 200, AckEvery: 16}
+		if hello.Limits != want || hello.PushWindow != 7 || hello.PushWindowBytes != 64<<10 {
+			t.Errorf("got %s", hello.AppendText(nil))
+		}
+		largest := func(payload int) []byte {
+			f := protocol.Send{ID: 1, To: protocol.ToUser, ToID: []byte("alice"), ClientID: []byte("c"), Payload: make([]byte, payload)}
+			return f.Append(nil)
+		}
+		wire := largest(maxFrame)
+		over := len(wire) - 2 - maxFrame // but for its length of two bytes
+		bob.Write(largest(maxFrame - over))
+		if a := bob.Sendack(); a.Status.Code != protocol.CodePayloadTooLarge {
+			t.Errorf("a frame of %d bytes: %s", maxFrame, a.AppendText(nil))
+		}
+		bob.Write(largest(maxFrame - over + 1))
+		bob.ExpectClose(protocol.CodeFrameTooLarge)
+	})
+}
+
+// TestATokenThatIsNotCheckedInTime [P-6.1]: the ten seconds hold for the answer too, whoever is to blame.
+func TestATokenThatIsNotCheckedInTime(t *testing.T) {
+	script(t, func(t *testing.T) {
+		var tokens gate
+		n := Start(t, 1, func(o *server.CoreOptions) { o.Verifier = &tokens })
+		open := tokens.shut()
+		bob := n.Dial(0)
+		bob.Send(Login{User: "bob", Device: "phone"}.Frame())
+		wantTypes(t, "within ten seconds", silentFor(bob, 9*time.Second))
+		bob.ExpectClose(protocol.CodeConnectTimeout)
+		open()
+		nothingLeft(t, n)
+	})
+}
+
+// TestTimesAndPlaces [P-3.11]: milliseconds since 1970 by the server's clock, and the first of each log is 1.
+func TestTimesAndPlaces(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		now := func() uint64 { return uint64(time.Now().UnixMilli()) }
+		bob, hello := n.Login(0, Login{User: "bob", Device: "phone"})
+		if hello.ServerTimeMs != now() || hello.Head != 0 {
+			t.Errorf("at %d: %s", now(), hello.AppendText(nil))
+		}
+		Idle(1234 * time.Millisecond)
+		ack := bob.Message("alice", "1", "x")
+		if ack.TimeMs != now() || ack.Seq != 1 {
+			t.Errorf("at %d: %s", now(), ack.AppendText(nil))
+		}
+		if e := bob.Push()[0]; e.Pos != 1 || e.Message.TimeMs != ack.TimeMs {
+			t.Errorf("got %+v", e)
+		}
+	})
+}
+
+// TestHostsAreNamedInTheirOrder [P-6.34]: in Connack, and in the Close that sends the client there.
+func TestHostsAreNamedInTheirOrder(t *testing.T) {
+	script(t, func(t *testing.T) {
+		want := [][]byte{[]byte("one.example:443"), []byte("two.example:7400"), []byte("one.example:7400")}
+		n := Start(t, 1, func(o *server.CoreOptions) {
+			for _, h := range want {
+				o.Hosts = append(o.Hosts, string(h))
+			}
+		})
+		for range 2 { // the second time the loop's frames were used before
+			bob, hello := n.Login(0, Login{User: "bob", Device: "phone"})
+			bob.Send(&protocol.Bye{})
+			if end := Expect[*protocol.Close](bob); !slices.EqualFunc(hello.Hosts, want, bytes.Equal) || !slices.EqualFunc(end.Hosts, want, bytes.Equal) {
+				t.Errorf("named %q and %q, want %q", hello.Hosts, end.Hosts, want)
+			}
+		}
+	})
+}
