@@ -68,8 +68,8 @@ func (sh *Shard) request(s *session.Session) liveness.Request {
 	}
 }
 
-// ping answers with a Pong, in order. It may ask for an Echo after a silence, and it may prove one: then the heartbeat
-// grows by what the network has borne.
+// ping answers with a Pong, in order [P-6.25]. It may ask for an Echo after a silence [P-6.26], and it may prove one: then
+// the heartbeat grows by what the network has borne.
 func (sh *Shard) ping(s *session.Session, b []byte) {
 	f := &sh.frames.ping
 	if err := f.Parse(b); err != nil {
@@ -98,8 +98,8 @@ func (sh *Shard) ping(s *session.Session, b []byte) {
 	}
 }
 
-// state notes that the app went to the foreground or left it, and grants the heartbeat that goes with it. An app that is
-// about to be suspended can be reached by a wake-up only, and the table is told at once.
+// state notes that the app went to the foreground or left it [P-6.28], and grants the heartbeat that goes with it. An
+// app that is about to be suspended can be reached by a wake-up only, and the table is told at once.
 func (sh *Shard) state(s *session.Session, b []byte) {
 	f := &sh.frames.state
 	if err := f.Parse(b); err != nil {
@@ -132,7 +132,7 @@ func (sh *Shard) rewriteRoute(s *session.Session, now liveness.Time) {
 }
 
 // grant sets the heartbeat and reports whether it is another: a larger one counts from the Pong that says so, a smaller
-// one from the next inbound frame, for the client may not have read of it.
+// one from the next inbound frame, for the client may not have read of it [P-6.24].
 func (sh *Shard) grant(s *session.Session) (changed bool) {
 	interval := sh.interval(s)
 	changed = interval != s.Interval
@@ -171,7 +171,7 @@ func (sh *Shard) heartbeat(s *session.Session) protocol.Heartbeat {
 		EchoLimitS: uint32(sh.core.opts.Heartbeat.EchoLimit(sh.request(s)) / time.Second), Activity: protocol.Activity(s.Activity)}
 }
 
-// wrote counts a frame that was written, and cancels an experiment with silence: this frame has broken it.
+// wrote counts a frame that was written, and cancels an experiment with silence: this frame has broken it [P-6.26].
 func (sh *Shard) wrote(s *session.Session, t protocol.Type) {
 	sh.core.meter.framesOut[t].Inc()
 	if now := sh.clock.Now(); s.State == session.Active {
@@ -180,7 +180,7 @@ func (sh *Shard) wrote(s *session.Session, t protocol.Type) {
 	}
 }
 
-// probe asks the client whether it is there.
+// probe asks the client whether it is there [P-6.27].
 func (sh *Shard) probe(s *session.Session) {
 	out := sh.out(s)
 	*out = (&protocol.Probe{}).Append(*out)

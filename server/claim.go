@@ -7,9 +7,9 @@ import (
 	"lifeline/server/session"
 )
 
-// Two sessions of one user and device (or platform; see rivals) may overlap for a moment, on one loop or on two; a claim ends that. The session
-// that starts later (in the directory's order) sees the other's loop and asks there; whichever claim wins, the loop that
-// owns the loser closes it.
+// Two sessions of one user and device (or platform; see rivals) may overlap for a moment, on one loop or on two; a
+// claim ends that [P-6.3]. The session that starts later (in the directory's order) sees the other's loop and asks
+// there; whichever claim wins, the loop that owns the loser closes it.
 
 // contest lets a claim meet this loop's sessions of the same user and device, but not the claimant itself. Losers here
 // are closed; lost reports that the claimant, if it lives here, was closed.

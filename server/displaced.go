@@ -11,7 +11,7 @@ const (
 	displacedMost = 1 << 16
 )
 
-// displaced remembers the processes that were told to stop, for a client may have lost the frame that said so.
+// displaced remembers the processes that were told to stop, for a client may have lost the frame that said so [P-6.4].
 type displaced struct {
 	mu    sync.Mutex
 	since map[displacedKey]int64 // Guarded by mu.

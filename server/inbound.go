@@ -9,14 +9,15 @@ import (
 )
 
 // body is a frame that has not arrived whole. Its buffer has the exact size of the body, and was taken from the node's
-// budget after its length was accepted.
+// budget after its length was accepted [P-1.8].
 type body struct {
 	t     protocol.Type
 	buf   []byte        // len: arrived, cap: the body
 	began liveness.Time // of the loop's clock
 }
 
-// inbound consumes all of data: whole frames are dispatched, the rest is kept outside the event loop's own buffers.
+// inbound consumes all of data: whole frames are dispatched in their order [P-1.9], the rest is kept outside the event
+// loop's own buffers.
 func (sh *Shard) inbound(s *session.Session, data []byte) {
 	sh.heard(s)
 	for len(data) > 0 {
@@ -77,7 +78,7 @@ func (sh *Shard) nextAfterHeader(s *session.Session, data []byte) (rest []byte) 
 }
 
 // header reads a header. Where it is not ok, b was kept because it ends inside the header, or the connection has been
-// closed.
+// closed: without a word if it is another protocol's [P-2.4], else with the code of the fault [P-1.10].
 func (sh *Shard) header(s *session.Session, b []byte) (h protocol.Header, n int, ok bool) {
 	if s.State == session.Opened {
 		if code := protocol.Foreign(b); code != 0 {
@@ -135,7 +136,7 @@ func (sh *Shard) dropBody(s *session.Session) {
 	}
 }
 
-// maxLength is the largest length this connection may send now.
+// maxLength is the largest length this connection may send now [P-1.5], [P-1.6].
 func (sh *Shard) maxLength(s *session.Session) int {
 	if s.State == session.Opened {
 		return protocol.MaxPreAuth

@@ -105,7 +105,7 @@ func (l *lookups) answer(ctx context.Context, q *lookup) (a *presenceAnswer) {
 	return &presenceAnswer{id: q.id, frame: appendPresence(nil, l.core.opts.MaxPayload+protocol.FrameOverhead, q.id, list)}
 }
 
-// appendPresence appends a PresenceList of as many users as the frame holds.
+// appendPresence appends a PresenceList of as many users as the frame holds [P-1.7], [P-6.37].
 func appendPresence(dst []byte, most int, id uint64, list []Presence) []byte {
 	b := protocol.BeginPresenceList(dst, most, id)
 	var u protocol.UserPresence
@@ -118,6 +118,7 @@ func appendPresence(dst []byte, most int, id uint64, list []Presence) []byte {
 	return b.End(false)
 }
 
+// presenceStates: what is not known, or is hidden, is never offline [P-6.38], [P-6.39], [P-6.40].
 var presenceStates = [...]protocol.PresenceState{
 	Unknown: protocol.PresenceUnknown,
 	Online:  protocol.Online,
@@ -157,7 +158,7 @@ func (sh *Shard) presence(s *session.Session, b []byte) {
 	}
 }
 
-// askedUsers returns each user once, in the order asked for.
+// askedUsers returns each user once, in the order asked for [P-6.36], [P-6.37].
 func askedUsers(f *protocol.Presence) ([]string, protocol.Code) {
 	if len(f.Users) == 0 || len(f.Users) > protocol.MaxPresenceUsers {
 		return nil, protocol.CodeBadRange

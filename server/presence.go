@@ -35,10 +35,10 @@ type PresentDevice struct {
 	Lagging  bool // and that is because its app acknowledges nothing; only this node's own sessions say so
 }
 
-// Presence asks who is online: this node's own sessions, which it believes, and the shared table, if there is one, about
-// those of other nodes. asker is the user who wants to know. When the table cannot be asked, a user with a session here is
-// still online, and Devices are those that are here. It waits for loops, table and store, so it may be called from any
-// goroutine that may wait.
+// Presence asks who is online [P-6.41]: this node's own sessions, which it believes, and the shared table, if there is
+// one, about those of other nodes. asker is the user who wants to know. When the table cannot be asked, a user with a
+// session here is still online, and Devices are those that are here. It waits for loops, table and store, so it may be
+// called from any goroutine that may wait.
 func (c *Core) Presence(ctx context.Context, asker string, users []string) ([]Presence, error) {
 	return c.presenceOf(ctx, users, func(user string) bool { return c.opts.MaySee == nil || c.opts.MaySee(asker, user) })
 }
@@ -130,7 +130,7 @@ func (c *Core) presence(user string, seen *sight) (Presence, error) {
 }
 
 // absence is what is said of a user who has no session. One of whom the store has nothing does not exist, and of such
-// nothing is said.
+// nothing is said [P-6.40].
 func (c *Core) absence(user string) (Presence, error) {
 	p := Presence{User: user}
 	inbox, err := c.store.Inbox(store.InboxRead{User: user, From: 1})

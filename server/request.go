@@ -8,7 +8,8 @@ import (
 	"lifeline/store"
 )
 
-// takeRequest counts a request in, or refuses it: every answer that may come later is paid for by one of maxRequests.
+// takeRequest counts a request in, or refuses it: every answer that may come later is paid for by one of maxRequests
+// [P-4.1], [P-4.4].
 func (sh *Shard) takeRequest(s *session.Session, id uint64, t protocol.Type) bool {
 	if s.Requests >= maxRequests || sh.outbound(s) > session.OutboundHigh {
 		sh.refuse(s, id, t, protocol.CodeBusy)
@@ -18,7 +19,7 @@ func (sh *Shard) takeRequest(s *session.Session, id uint64, t protocol.Type) boo
 	return true
 }
 
-// refuse answers a request that cannot be served; the connection stays.
+// refuse answers a request that cannot be served; the connection stays [P-4.2], [P-4.3].
 func (sh *Shard) refuse(s *session.Session, id uint64, t protocol.Type, code protocol.Code) {
 	f := &sh.frames.err
 	*f = protocol.Error{ID: id, Status: code.Status(), FrameType: uint32(t)}
@@ -28,7 +29,7 @@ func (sh *Shard) refuse(s *session.Session, id uint64, t protocol.Type, code pro
 	sh.core.meter.refused(code)
 }
 
-// pull asks for a range of a conversation's history.
+// pull asks for a range of a conversation's history [P-6.20].
 func (sh *Shard) pull(s *session.Session, b []byte) {
 	f := &sh.frames.pull
 	if err := f.Parse(b); err != nil {
@@ -85,7 +86,7 @@ func (sh *Shard) pulled(s *session.Session, a *delivery.ReadAnswer) {
 	}
 }
 
-// bye ends the session because the client says so. After a logout the store forgets the device.
+// bye ends the session because the client says so. After a logout the store forgets the device [P-6.31].
 func (sh *Shard) bye(s *session.Session, b []byte) {
 	f := &sh.frames.bye
 	if err := f.Parse(b); err != nil {

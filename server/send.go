@@ -9,14 +9,14 @@ import (
 	"lifeline/store"
 )
 
-// Unanswered requests a session may have.
+// Unanswered requests a session may have [P-4.4].
 const (
 	maxSends    = 64
 	maxRequests = 4
 )
 
 // send submits a message to the store. What may pass later is refused here, before the store's queue, and then every
-// Send behind it is refused until it comes again, so that an outbox drains in order; what has entered the queue is
+// Send behind it is refused until it comes again, so that an outbox drains in order [P-6.18]; what has entered the queue is
 // stored, or refused for good, or the connection is closed.
 func (sh *Shard) send(s *session.Session, b []byte) {
 	f := &sh.frames.send
@@ -54,7 +54,8 @@ func (sh *Shard) submit(s *session.Session, f *protocol.Send) protocol.Code {
 	}
 }
 
-// sendFault returns why a Send can never be stored, as far as the frame alone tells, or 0.
+// sendFault returns why a Send can never be stored, as far as the frame alone tells, or 0. It does not look into the
+// payload [P-3.10].
 func (sh *Shard) sendFault(f *protocol.Send) protocol.Code {
 	switch {
 	case len(f.Payload) > sh.core.opts.MaxPayload:
@@ -68,7 +69,8 @@ func (sh *Shard) sendFault(f *protocol.Send) protocol.Code {
 	}
 }
 
-// sendCommand copies what the store will keep out of the loop's buffers: the ids in one string, the bytes in one slice.
+// sendCommand copies what the store will keep out of the loop's buffers: the ids in one string, the bytes in one slice. The
+// store knows a repeated Send by them [P-6.16] and wakes nobody who is not to be woken [P-6.19].
 func (sh *Shard) sendCommand(s *session.Session, f *protocol.Send) *store.Send {
 	user, device := sh.users.User(s), sh.users.Device(s)
 	ids := string(append(append(append(sh.ids[:0], user...), device...), f.ToID...))
@@ -91,8 +93,8 @@ func (sh *Shard) sendCommand(s *session.Session, f *protocol.Send) *store.Send {
 	return cmd
 }
 
-// stored answers a Send whose outcome is final. Overdue is not: the Sends behind it may have been stored, so the client
-// must begin again with a new connection.
+// stored answers a Send whose outcome is final, and on the disk if it is success [P-6.17]. Overdue is not: the Sends
+// behind it may have been stored, so the client must begin again with a new connection.
 func (sh *Shard) stored(s *session.Session, a *store.Answer, posted int64) {
 	s.Sends--
 	if a.Refusal == store.Overdue {

@@ -100,7 +100,7 @@ func (sh *Shard) Open(conn Conn) *session.Session {
 	return s
 }
 
-// connectTimeout is how long a connection has to become a session.
+// connectTimeout is how long a connection has to become a session [P-6.1].
 const connectTimeout = 10 * time.Second
 
 // Traffic takes bytes that have arrived; data is valid during the call only. Nothing of it is left behind.

@@ -43,8 +43,8 @@ func Encode(e *store.Event, committed int64) *Encoded {
 // messageOverhead is room for a message's tags, lengths, numbers and id.
 const messageOverhead = 64
 
-// Append appends the Push that carries the item to a connection. A client that lacks
-// the capability for the kind gets a void.
+// Append appends the Push that carries the item to a connection. The one that sent it has the payload [P-6.14]. A client
+// that lacks the capability for the kind gets a void [P-6.13].
 func (it *Item) Append(dst []byte, conn uint64, capabilities uint32) []byte {
 	c := it.What
 	if c.Kind != store.KindMessage {

@@ -14,7 +14,7 @@ type page struct {
 }
 
 // appendPushes appends the Pushes that carry entries, each within the client's largest frame; more says that the inbox
-// goes on behind them. A run of voids becomes one entry.
+// goes on behind them [P-1.7], [P-6.12]. A run of voids becomes one entry [P-6.13].
 func (p *page) appendPushes(dst []byte, entries []store.Entry, more bool, q *Read) []byte {
 	p.pushes = 1
 	b := protocol.BeginPush(dst, q.MaxFrame)
@@ -68,7 +68,7 @@ func isVoid(e *store.Entry, capabilities uint32) bool {
 
 // appendPulled appends the Pulled that answers a Pull, within the client's largest frame. The client pulls again above
 // the last message it gets, so no gap may be in it that lies above a message left out; and at least one message goes out,
-// whatever its size, or the client would never come past it.
+// whatever its size, or the client would never come past it [P-6.21].
 func (p *page) appendPulled(dst []byte, h store.HistoryPage, q *Read) []byte {
 	limit := q.MaxFrame
 	for {

@@ -54,7 +54,7 @@ var gapReasons = [...]protocol.GapReason{
 	store.Trimmed:   protocol.GapTrimmed,
 }
 
-// fillMessage sets dst to m; its slices alias m's. The client id is for the sender's own devices only.
+// fillMessage sets dst to m; its slices alias m's. The client id is for the sender's own devices only [P-6.14].
 func fillMessage(dst *protocol.Message, m *store.Message, own bool) {
 	*dst = protocol.Message{Conversation: view(m.Conversation), Seq: m.Seq, MessageID: m.ID[:], Sender: view(m.Sender),
 		SenderDevice: view(m.SenderDevice), TimeMs: uint64(m.Time), State: protocol.MessageState(m.State),
@@ -64,7 +64,7 @@ func fillMessage(dst *protocol.Message, m *store.Message, own bool) {
 	}
 }
 
-// fillEntry sets dst to e as the user may see it, or to a void.
+// fillEntry sets dst to e as the user may see it, a change of membership as it was [P-6.42], or to a void.
 func fillEntry(dst *protocol.Entry, e *store.Entry, user string) {
 	*dst = protocol.Entry{Pos: e.Pos, Kind: kinds[e.Kind]}
 	switch {

@@ -29,8 +29,8 @@ func (p Policy) Grant(r Request) time.Duration {
 	return min(max(interval, least), most).Truncate(time.Second)
 }
 
-// EchoLimit returns the longest silence with which r's network may be tried, in whole seconds, 0 = none. It obeys the
-// caps of the interval, because it takes the interval's place.
+// EchoLimit returns the longest silence with which r's network may be tried [P-6.26], in whole seconds, 0 = none. It
+// obeys the caps of the interval, because it takes the interval's place.
 func (p Policy) EchoLimit(r Request) time.Duration {
 	if !r.Background || r.Desktop || r.Suspends || p.EchoesPerDay == 0 {
 		return 0

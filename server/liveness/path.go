@@ -129,7 +129,7 @@ func (s PathState) hold(f PathFacts) time.Duration {
 
 func (s PathState) echo() time.Duration { return time.Duration(s.Echo) * time.Second }
 
-// limit is the silence allowed: a trial that was granted raises it until the next frame.
+// limit is the silence allowed [P-6.23]: a trial that was granted raises it until the next frame.
 func (s PathState) limit(f PathFacts) time.Duration { return Limit(max(f.Interval, s.echo())) }
 
 // Suspicious says that the PathInfo is worth asking for.

@@ -19,7 +19,7 @@ const (
 )
 
 // Beats reports whether c wins against other, and how the loser ends. Within one process the higher attempt wins, for
-// sockets overtake each other; between processes the later Connect does. Of two claims exactly one wins.
+// sockets overtake each other; between processes the later Connect does [P-6.3]. Of two claims exactly one wins.
 func (c Claim) Beats(other Claim) (bool, Verdict) {
 	if c.Instance != other.Instance {
 		return c.Order > other.Order, Displaced

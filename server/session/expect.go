@@ -7,10 +7,10 @@ type Treatment uint8
 
 const (
 	Handle    Treatment = iota // the handler named after the frame runs
-	Hold                       // kept until Connack is written, then handled in order
+	Hold                       // kept until Connack is written, then handled in order [P-6.1]
 	Ignore                     // dropped without a word
-	Refuse                     // answered by Error UNSUPPORTED; the connection stays
-	Violation                  // ends the connection: UNEXPECTED_FRAME
+	Refuse                     // answered by Error UNSUPPORTED; the connection stays [P-2.2]
+	Violation                  // ends the connection: UNEXPECTED_FRAME [P-2.5]
 )
 
 // Expect decides what happens to a frame of type t in a state. Every pair of the two is in the test's table.

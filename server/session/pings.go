@@ -2,8 +2,9 @@ package session
 
 import "lifeline/server/liveness"
 
-// A client in background may send pingBurst Pings without other frames, and one more for every pingEvery seconds, or for
-// half of its heartbeat where that is less: it is never ended for doing what it was told. A heartbeat of one second has no limit.
+// A client in background may send pingBurst Pings without other frames, and one more for every pingEvery seconds, or
+// for half of its heartbeat where that is less [P-6.29]: it is never ended for doing what it was told. A heartbeat of
+// one second has no limit.
 const (
 	pingBurst = 20
 	pingEvery = 300 / pingBurst

@@ -16,7 +16,8 @@ type Position struct {
 }
 
 // StartAt decides where a session begins, given the head and the trimmed-through position of the user's inbox. The
-// client's position is the truth about the client, even below the cursor the store has for it.
+// client's position is the truth about the client, even below the cursor the store has for it [P-6.6], unless there is
+// nothing to go on from [P-6.7].
 func StartAt(p Progress, head, trimmed uint64) Position {
 	usable := p.HasPos && p.SameEpoch && p.Pos <= head && p.Pos >= trimmed
 	if usable && (p.MaxBacklog == 0 || head-p.Pos <= p.MaxBacklog) {

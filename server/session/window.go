@@ -17,7 +17,8 @@ const (
 )
 
 // Next decides what the pump does: item is the position in hand (0 = none), outbound the bytes not yet taken by the
-// socket, window the largest Sent-Acked. Room is how many entries a Read may bring.
+// socket, window the largest Sent-Acked [P-6.12]. Room is how many entries a Read may bring. What is written is always the
+// next position [P-6.5].
 func (s *Session) Next(item uint64, outbound, window int) (step Step, room int) {
 	room = window - int(s.Sent-s.Acked)
 	switch {
