@@ -184,7 +184,7 @@ func enter(addr, user string, attempt int, epoch []byte, pos uint64) (net.Conn, 
 }
 
 // TestKillUnderLoad kills the server with SIGKILL while clients write and read, again and again. As the clients see it:
-// every message whose Send was answered arrives, in order, at the Seq its sender was told; positions have no hole and
+// every message whose Send was answered arrives [P-6.17], in order, at the Seq its sender was told; positions have no hole and
 // never step back; what arrives twice is dropped by its message id and counted.
 func TestKillUnderLoad(t *testing.T) {
 	const pairs = 8

@@ -8,7 +8,8 @@ import (
 	"lifeline/store"
 )
 
-// TestOneRuleForIDs: the wire and the store do not know each other, so each has the rule; what one takes the other must.
+// TestOneRuleForIDs: the wire and the store do not know each other, so each has the rule [P-3.7]; what one takes the other
+// must.
 func TestOneRuleForIDs(t *testing.T) {
 	if protocol.MaxIDBytes != store.MaxIDBytes || protocol.PayloadCeiling != store.MaxPayload {
 		t.Error("the limits differ")

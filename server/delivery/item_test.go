@@ -80,6 +80,7 @@ func pushed(t testing.TB, it *Item, conn uint64, capabilities uint32) protocol.E
 	return frames[0].Entries[0]
 }
 
+// [P-6.14], [P-6.15]
 func TestItemIsWhatTheReceiverMaySee(t *testing.T) {
 	const origin, another = 41, 42
 	m := testMessage(100)

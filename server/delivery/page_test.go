@@ -41,6 +41,7 @@ func outline(frames []protocol.Push) string {
 	return b.String()
 }
 
+// [P-1.7], [P-6.12]
 func TestPushesAreCutAtTheLargestFrame(t *testing.T) {
 	const large, whole = testFrame - 200, testFrame + 1
 	void := func(pos uint64) store.Entry { return store.Entry{Pos: pos, Kind: store.KindMessage, Void: true} }
@@ -78,6 +79,7 @@ func TestPushesAreCutAtTheLargestFrame(t *testing.T) {
 	}
 }
 
+// [P-6.13]
 func TestPushesObeyCapabilities(t *testing.T) {
 	entries := []store.Entry{
 		{Pos: 7, Kind: store.KindConversation, Membership: &store.Membership{Conversation: "g", Member: true, FirstSeq: 3}},

@@ -89,7 +89,7 @@ func TestPulledEndsAtTheLargestFrame(t *testing.T) {
 }
 
 // A client that obeys the protocol, pulling again above the last message while more is said, gets every message once and
-// every gap, whatever the frames.
+// every gap, whatever the frames [P-6.21].
 func TestPullingAgainFindsEverything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	var p page

@@ -38,6 +38,7 @@ func receive(t *testing.T, c *Client, from uint64, n int, ack bool) (payloads []
 	return payloads, last
 }
 
+// [P-6.5], [P-6.11], [P-6.12]: positions and Seqs without a hole, and no more than the window.
 func TestTwoDevicesOnTwoLoopsEachAtItsOwnPace(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 2)
@@ -104,6 +105,7 @@ func TestBacklogLargerThanTheWindowWithLiveMessages(t *testing.T) {
 	})
 }
 
+// [P-6.14]
 func TestOriginGetsNoPayloadAndOwnDevicesTheClientID(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -126,6 +128,7 @@ func TestOriginGetsNoPayloadAndOwnDevicesTheClientID(t *testing.T) {
 	})
 }
 
+// [P-6.23]
 func TestSilenceClosesAndPingsKeepAlive(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)

@@ -9,7 +9,8 @@ import (
 )
 
 // TestADisplacedProcessThatComesBackIsRefused: it may never have read that it was displaced, and comes back to the node
-// that it was connected to. It must not take the place of the process that took its own, which may be on another node.
+// that it was connected to [P-6.4]. It must not take the place of the process that took its own, which may be on
+// another node.
 func TestADisplacedProcessThatComesBackIsRefused(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		script(t, func(t *testing.T) {

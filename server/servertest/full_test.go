@@ -183,7 +183,8 @@ func TestReadsThatFindTheQueueFull(t *testing.T) {
 	})
 }
 
-// TestMoreUnansweredRequestsThanAllowed: four at a time, of whatever kind, as Connack says.
+// TestMoreUnansweredRequestsThanAllowed: four at a time, of whatever kind, as Connack says [P-4.4]. Each has its answer
+// [P-4.1].
 func TestMoreUnansweredRequestsThanAllowed(t *testing.T) {
 	script(t, func(t *testing.T) {
 		var tokens gate

@@ -11,6 +11,7 @@ import (
 	"lifeline/store/storetest"
 )
 
+// [P-6.13]: a client without the capability gets voids.
 func TestAGroupReachesEveryDeviceOfItsMembers(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 2)

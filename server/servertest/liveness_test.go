@@ -40,6 +40,7 @@ func deviceState(t *testing.T, n *Node, user, device string) route.DeviceState {
 	return states[device]
 }
 
+// [P-6.23]
 func TestSilenceIsAskedAboutBeforeItEndsASession(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -93,6 +94,7 @@ func TestASilentBackgroundDeviceIsHeldLonger(t *testing.T) {
 	})
 }
 
+// [P-6.32]
 func TestADeadPathIsClosedWithoutAWord(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -183,6 +185,7 @@ func TestAnAppThatAcknowledgesNothingIsLaggingAndEndsAtLast(t *testing.T) {
 	})
 }
 
+// [P-6.26]
 func TestAnEchoProvesALongerHeartbeat(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -214,6 +217,7 @@ func TestAnEchoProvesALongerHeartbeat(t *testing.T) {
 	})
 }
 
+// [P-6.29]
 func TestTooManyPingsInBackground(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -238,7 +242,7 @@ func TestTooManyPingsInBackground(t *testing.T) {
 	})
 }
 
-// TestShortHeartbeatsInBackgroundAreNotTooMany: a client that pings as often as it was told is never ended for it.
+// TestShortHeartbeatsInBackgroundAreNotTooMany: a client that pings as often as it was told is never ended for it [P-6.29].
 func TestShortHeartbeatsInBackgroundAreNotTooMany(t *testing.T) {
 	for _, interval := range []time.Duration{time.Second, 10 * time.Second, 15 * time.Second, 29 * time.Second, 60 * time.Second} {
 		script(t, func(t *testing.T) {

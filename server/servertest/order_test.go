@@ -15,6 +15,7 @@ import (
 	"lifeline/store/storetest"
 )
 
+// [P-6.18]
 func TestARefusedSendKeepsTheOrder(t *testing.T) {
 	script(t, func(t *testing.T) {
 		var faults Faults
@@ -97,6 +98,7 @@ func TestAnOverdueSendEndsTheConnection(t *testing.T) {
 	})
 }
 
+// [P-4.4]
 func TestMoreUnansweredSendsThanAllowed(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -120,6 +122,7 @@ func TestMoreUnansweredSendsThanAllowed(t *testing.T) {
 
 // TestADeviceThatNeverAcksHarmsNobody: its window bounds what it is pushed, and what the node keeps for it when it does not
 // read either, however many messages come. The user's other devices get them all.
+// [P-6.12]
 func TestADeviceThatNeverAcksHarmsNobody(t *testing.T) {
 	const total, window = 2000, 64
 	for _, tt := range []struct {
@@ -243,6 +246,7 @@ func TestALostHintHealsWithinAHeartbeat(t *testing.T) {
 	})
 }
 
+// [P-6.20], [P-6.21]
 func TestPull(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -286,6 +290,7 @@ func TestPull(t *testing.T) {
 	})
 }
 
+// [P-4.1], [P-6.20]
 func TestOnePullAtATime(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)

@@ -69,7 +69,7 @@ func (o *outbox) take(t *testing.T) {
 }
 
 // TestOutboxModel: whatever is refused for now, however the connection ends, an outbox that repeats from its oldest entry
-// is stored whole and in order, each entry once.
+// is stored whole and in order [P-6.18], each entry once [P-6.16].
 func TestOutboxModel(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

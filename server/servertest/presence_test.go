@@ -31,6 +31,7 @@ func (c *Client) ask(users ...string) []protocol.UserPresence {
 	return list.Users
 }
 
+// [P-6.36], [P-6.37], [P-6.38], [P-6.40]
 func TestPresenceOfOneNode(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 2, func(o *server.CoreOptions) {
@@ -110,6 +111,7 @@ func TestLastSeenBehindAStandstill(t *testing.T) {
 	})
 }
 
+// [P-6.37]
 func TestALongPresenceSaysMore(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1, func(o *server.CoreOptions) { o.MaxPayload = 1024 })
@@ -148,6 +150,7 @@ func twoNodes(t *testing.T) (table *route.Memory, a, b *Node) {
 	return table, a, b
 }
 
+// [P-6.38]
 func TestPresenceAcrossTwoNodes(t *testing.T) {
 	script(t, func(t *testing.T) {
 		table, a, b := twoNodes(t)
@@ -308,6 +311,7 @@ func TestDevicesOnTwoNodes(t *testing.T) {
 	})
 }
 
+// [P-6.3]
 func TestDisplacementAcrossTwoNodes(t *testing.T) {
 	script(t, func(t *testing.T) {
 		_, a, b := twoNodes(t)

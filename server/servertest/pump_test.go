@@ -108,7 +108,7 @@ func (d *device) read(n int, goOn bool) {
 // TestPumpModel drives sessions through random loss of items, late and failed reads, full lanes, acks that come late or
 // not at all, sockets that take little or nothing for a while, trims, reconnects while the old session lives, takeovers by
 // another process, and closes. When the faults end, every device that is left must be brought to its inbox's head by the
-// server's own doing (heartbeats go on), with no hole on the way.
+// server's own doing (heartbeats go on), with no hole on the way [P-6.5].
 func TestPumpModel(t *testing.T) {
 	displaced := 0
 	for seed := range uint64(12) {

@@ -12,6 +12,7 @@ import (
 	"lifeline/store"
 )
 
+// [P-6.3]
 func TestReconnectOfTheSameProcessSupersedes(t *testing.T) {
 	for _, loops := range []struct {
 		name     string
@@ -29,6 +30,7 @@ func TestReconnectOfTheSameProcessSupersedes(t *testing.T) {
 	}
 }
 
+// [P-6.3]
 func TestAnOlderAttemptThatComesLaterLoses(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 2)
@@ -40,6 +42,7 @@ func TestAnOlderAttemptThatComesLaterLoses(t *testing.T) {
 	})
 }
 
+// [P-6.3], [P-6.4]
 func TestAnotherProcessDisplacesAndTheLoserStaysAway(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 2)
@@ -167,6 +170,7 @@ func (g gatedVerifier) Verify(token []byte, now time.Time) (auth.Identity, error
 	return auth.Development{}.Verify(token, now)
 }
 
+// [P-6.6]
 func TestARestoredPhoneGetsEverythingAgain(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -200,6 +204,7 @@ func TestARestoredPhoneGetsEverythingAgain(t *testing.T) {
 	})
 }
 
+// [P-6.6], [P-6.7]
 func TestFirstLoginAndReset(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -236,6 +241,7 @@ func TestFirstLoginAndReset(t *testing.T) {
 	})
 }
 
+// [P-6.7]
 func TestResetMakesNoCursorBeforeItsAck(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -263,6 +269,7 @@ func TestResetMakesNoCursorBeforeItsAck(t *testing.T) {
 	})
 }
 
+// [P-6.31]
 func TestLogoutForgetsTheCursorAndByeKeepsIt(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -298,6 +305,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
+// [P-6.24], [P-6.28]
 func TestStateGrantsTheHeartbeatOfItsActivity(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -321,6 +329,7 @@ func TestStateGrantsTheHeartbeatOfItsActivity(t *testing.T) {
 	})
 }
 
+// [P-6.3]
 func TestASecondPhoneReplacesTheFirstWhereOneIsAllowed(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 2, func(o *server.CoreOptions) { o.ExclusivePlatform = true })

@@ -103,7 +103,8 @@ func TestAPhoneThatSleepsIsNotStuckSoSoon(t *testing.T) {
 	})
 }
 
-// TestAFrameThatNeverEnds: a frame that comes a byte at a time holds memory that all connections share, so it has to end.
+// TestAFrameThatNeverEnds: a frame that comes a byte at a time holds memory that all connections share, so it has to end
+// [P-1.11].
 func TestAFrameThatNeverEnds(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)

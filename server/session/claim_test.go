@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// [P-6.3]
 func TestBeats(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

@@ -66,6 +66,7 @@ var treatments = map[State]map[Treatment][]span{
 // span is a range of types, both ends included.
 type span struct{ from, to int }
 
+// [P-2.2], [P-2.5], [P-6.1]
 func TestExpect(t *testing.T) {
 	if len(treatments) != len(states) {
 		t.Errorf("the table has %d states, the code %d", len(treatments), len(states))

@@ -46,7 +46,8 @@ func TestStartAt(t *testing.T) {
 	}
 }
 
-// Every combination of small numbers: there are five reasons to reset, and without one the client's word is taken.
+// Every combination of small numbers: there are five reasons to reset [P-6.7], and without one the client's word is taken
+// [P-6.6].
 func TestStartAtInEveryCombination(t *testing.T) {
 	const n = 5
 	for bits := range 4 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+// [P-6.5], [P-6.12]
 func TestNext(t *testing.T) {
 	const window = 64
 	for _, tt := range []struct {
