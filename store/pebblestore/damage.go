@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -91,19 +92,25 @@ func findDamage(f io.Reader, proves func(c chunk, bad uint64) bool) (at uint64, 
 // refuseDamage looks through the manifest and the newest log.
 func refuseDamage(fs vfs.FS, dir string) error {
 	desc, err := pebble.Peek(dir, fs)
-	if err != nil || !desc.Exists {
+	if err != nil {
 		return err
+	}
+	names, err := fs.List(dir)
+	if err != nil {
+		return err
+	}
+	if !desc.Exists { // Pebble would make a new store, and delete the tables
+		if slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, ".sst") }) {
+			return errors.New("tables are there and no manifest; nothing was changed")
+		}
+		return nil
 	}
 	// An edit is synced before the next is begun.
 	err = refuseFile(fs, desc.ManifestFilename, func(c chunk, _ uint64) bool { return c.begins })
 	if err != nil {
 		return err
 	}
-	logs, err := fs.List(dir)
-	if err != nil {
-		return err
-	}
-	logs = slices.DeleteFunc(logs, func(name string) bool { _, ok := logNumber(name); return !ok })
+	logs := slices.DeleteFunc(names, func(name string) bool { _, ok := logNumber(name); return !ok })
 	if len(logs) == 0 {
 		return nil
 	}
@@ -133,7 +140,7 @@ func refuseFile(fs vfs.FS, name string, proves func(c chunk, bad uint64) bool) e
 		return fmt.Errorf("look through %s: %w", name, err)
 	}
 	if found {
-		return fmt.Errorf("%s is damaged at byte %d; nothing was changed: restore a backup, or the file", name, at)
+		return fmt.Errorf("%s is damaged at byte %d; nothing was changed", name, at)
 	}
 	return nil
 }

@@ -2,8 +2,10 @@ package pebblestore
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -70,7 +72,7 @@ func TestDamageIsRefused(t *testing.T) {
 				if opened, err := Open(o); err == nil {
 					opened.Close()
 					t.Fatal("it was opened")
-				} else if !strings.Contains(err.Error(), "damaged") {
+				} else if !strings.Contains(err.Error(), "damaged at byte") || !strings.Contains(err.Error(), "store restore BACKUP DIR") {
 					t.Errorf("refused with %v", err)
 				}
 				if after := filesOf(t, damaged, options.Dir); !maps.EqualFunc(before, after, bytes.Equal) {
@@ -153,6 +155,48 @@ func TestDamagedTableEndsTheStore(t *testing.T) {
 	}
 	if text := fatal.Load(); text == nil || !strings.Contains(*text, "nothing was deleted") {
 		t.Errorf("the store ended with %v", text)
+	}
+}
+
+// A file that is missing, or a table that is cut short, is found at the start. The store does not open, and says what to do.
+func TestIncompleteStoreIsRefused(t *testing.T) {
+	remove := func(file string, _ []byte) error { return os.Remove(file) }
+	for name, tt := range map[string]struct {
+		part  string // of the names of the files that are spoiled
+		spoil func(file string, data []byte) error
+	}{
+		"no manifest":                    {"/MANIFEST", remove},
+		"no manifest, nor what names it": {"MANIFEST", remove},
+		"no table":                       {".sst", remove},
+		"half of a table":                {".sst", func(file string, data []byte) error { return os.WriteFile(file, data[:len(data)/2], 0o600) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			options := testOptions(t, vfs.Default)
+			options.Dir = t.TempDir() + "/store"
+			s, err := Open(options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			storetest.Call(s, directSend(0))
+			if err := errors.Join(s.db.Flush(), s.Close()); err != nil {
+				t.Fatal(err)
+			}
+			for file, data := range filesOf(t, vfs.Default, options.Dir) {
+				if file = options.Dir + "/" + file; !strings.Contains(file, tt.part) {
+					continue
+				}
+				if err := tt.spoil(file, data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := filesOf(t, vfs.Default, options.Dir)
+			if _, err = Open(options); err == nil || !strings.HasPrefix(err.Error(), options.Dir+": ") || !strings.Contains(err.Error(), "lifelinectl store restore BACKUP DIR") {
+				t.Errorf("opened with %v", err)
+			}
+			if after := filesOf(t, vfs.Default, options.Dir); !maps.EqualFunc(before, after, bytes.Equal) {
+				t.Error("the directory was changed")
+			}
+		})
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 const (
 	lockName  = "LOCK"
 	restoring = " restoring" // behind the boot number
+	mustWrite = "the server must be able to write there, or be given another --data-dir"
 )
 
 // directory is a locked store directory and the file beside it that knows its boot number.
@@ -35,14 +36,14 @@ type directory struct {
 
 func lockDirectory(fs vfs.FS, path string) (*directory, error) {
 	if err := makeDir(fs, path); err != nil {
-		return nil, fmt.Errorf("make the store's directory: %w", err)
+		return nil, fmt.Errorf("make the store's directory: %w; %s", err, mustWrite)
 	}
 	lock, err := pebble.LockDirectory(path, fs)
 	if err == nil {
 		return &directory{fs: fs, path: path, lock: lock}, nil
 	}
 	if errno := syscall.Errno(0); errors.As(err, &errno) && errno != syscall.EAGAIN {
-		return nil, fmt.Errorf("lock the store in %s, where the server must be able to write: %w", path, err)
+		return nil, fmt.Errorf("lock the store in %s: %w; %s", path, err, mustWrite)
 	}
 	return nil, fmt.Errorf("the store in %s is in use by another process, probably a lifelined that still runs: stop it, or choose another data directory (%w)", path, err)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
@@ -50,7 +51,7 @@ func Open(o Options) (*Store, error) {
 		err = s.open(o)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the store in %s: %w", o.Dir, err), dir.unlock())
+		return nil, errors.Join(fmt.Errorf("%s: %w", o.Dir, err), dir.unlock())
 	}
 	return s, nil
 }
@@ -142,10 +143,14 @@ func replay(dir string, p *pebble.Options) (db *pebble.DB, err error) {
 			panic(p)
 		}
 	}()
-	if err := refuseDamage(p.FS, dir); err != nil {
-		return nil, err
+	if err = refuseDamage(p.FS, dir); err == nil {
+		db, err = pebble.Open(dir, p)
 	}
-	return pebble.Open(dir, p)
+	if errno := syscall.Errno(0); err == nil || errors.As(err, &errno) && errno != syscall.ENOENT {
+		return db, err
+	}
+	return nil, fmt.Errorf("%w. If files of it are damaged or missing, keep it as it is and restore a backup elsewhere: "+
+		"lifelinectl store restore BACKUP DIR", err)
 }
 
 // onceFatal makes the first of several causes the one that is told.

@@ -1,6 +1,7 @@
 package pebblestore
 
 import (
+	"log/slog"
 	"os"
 	"strings"
 	"syscall"
@@ -21,12 +22,17 @@ func TestReadOnlyStore(t *testing.T) {
 				}
 				return nil
 			}))
-			census, err := Tool{Dir: "backup", FS: fs}.Verify(func(fault string) { t.Error(fault) })
+			var lines lineCounter
+			log := slog.New(slog.NewTextHandler(&lines, nil))
+			census, err := Tool{Dir: "backup", FS: fs, Log: log}.Verify(func(fault string) { t.Error(fault) })
 			if err != nil || census.Messages != 5 {
 				t.Errorf("%+v, %v", census, err)
 			}
-			if err := (Tool{Dir: "data/store", FS: fs}).Restore("backup"); err != nil {
+			if err := (Tool{Dir: "data/store", FS: fs, Log: log}).Restore("backup"); err != nil {
 				t.Error(err)
+			}
+			if warned := lines.count.Load() == 2; warned != (cause == syscall.EACCES) {
+				t.Errorf("%d warnings that a server may use it", lines.count.Load())
 			}
 			if err := (Tool{Dir: "backup", FS: fs}).NewEpoch(); err == nil || !strings.Contains(err.Error(), "must be able to write") {
 				t.Errorf("a new epoch: %v", err)
