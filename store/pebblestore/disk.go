@@ -1,9 +1,11 @@
 package pebblestore
 
 import (
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -12,7 +14,7 @@ import (
 const (
 	ballastName = "BALLAST"
 	lookEvery   = time.Second
-	fullPause   = 100 * time.Millisecond
+	retryPause  = 100 * time.Millisecond
 )
 
 // disk watches the free space of a store's directory. Below the floor it says that sends must be refused; when a write
@@ -95,7 +97,15 @@ func (d *disk) exhausted() {
 	if d.limit.allow("exhausted") {
 		d.log.Error("the disk is full, and there is no ballast file to give up: make space", "dir", d.dir, "error", err)
 	}
-	d.pause(fullPause)
+	d.pause(retryPause)
+}
+
+// spoiled is called when a table cannot be written. It takes its time as exhausted does, which has had it already when
+// there was no space.
+func (d *disk) spoiled(err error) {
+	if !errors.Is(err, syscall.ENOSPC) {
+		d.pause(retryPause)
+	}
 }
 
 // giveUp has sends refused, and removes the ballast.

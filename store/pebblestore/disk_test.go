@@ -121,6 +121,12 @@ func TestBallast(t *testing.T) {
 	if fmt.Sprint(paused) != "[100ms 100ms]" {
 		t.Errorf("without ballast it paused for %v", paused)
 	}
+	s.disk.spoiled(syscall.EIO)
+	s.disk.spoiled(syscall.ENOSPC) // after exhausted
+	if len(paused) != 3 {
+		t.Errorf("with a table more that could not be written it paused for %v", paused)
+	}
+	paused = paused[:2]
 	fs.TestingSetDiskUsage(usage(50 << 30))
 	s.disk.look()
 	if a := storetest.Call(s, directSend(1)); a.Refusal != store.None {

@@ -183,7 +183,7 @@ func failingLogEndsTheProcess(t *testing.T, makes string, whole func(acknowledge
 	}
 }
 
-// Tables that cannot be written for a while cost nothing but time.
+// Tables that cannot be written for a while cost nothing but time, and no core: each is tried again after a pause.
 func TestFailingTablesAreSurvived(t *testing.T) {
 	disk := vfs.NewMem()
 	tables := &failing{suffix: ".sst", cause: syscall.EIO}
@@ -193,6 +193,12 @@ func TestFailingTablesAreSurvived(t *testing.T) {
 	s, err := Open(options)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var paused atomic.Int64
+	s.disk.pause = func(d time.Duration) {
+		if d == 100*time.Millisecond {
+			paused.Add(1)
+		}
 	}
 	tables.on.Store(true)
 	const sends = 2000 // many times what the memtables hold
@@ -215,6 +221,9 @@ func TestFailingTablesAreSurvived(t *testing.T) {
 	sender.Wait()
 	if start, err := s.Start("bob", "phone"); err != nil || start.Head != sends {
 		t.Errorf("%+v, %v", start, err)
+	}
+	if failed := int64(s.counters.backgroundErrors.Get()); paused.Load() < failed {
+		t.Errorf("%d pauses for %d errors", paused.Load(), failed)
 	}
 	if n := lines.count.Load(); n > 10 {
 		t.Errorf("%d lines were logged for %d errors", n, s.counters.backgroundErrors.Get())

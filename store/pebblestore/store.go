@@ -78,7 +78,7 @@ func (s *Store) open(o Options) error {
 		if opened.Load() {
 			fatal(fmt.Errorf("the log cannot be written: %w", err))
 		}
-	}}
+	}, s.disk.spoiled}
 	cache := pebble.NewCache(o.CacheBytes)
 	defer cache.Unref()
 	log := &logger{fatal, o.Log, limit}

@@ -7,12 +7,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// timedFS measures the syncs of Pebble's log, which are what a commit waits for, and tells of what failed there. Pebble
-// itself would say so of most, but panics where it goes on with another log, and the panic hides the cause.
+// timedFS measures the syncs of Pebble's log, which are what a commit waits for, and tells of what failed there and with
+// tables. Pebble itself would say so of most, but panics where it goes on with another log, and the panic hides the cause;
+// and a table it tells of only with its lock held.
 type timedFS struct {
 	vfs.FS
-	observe func(time.Duration)
-	failed  func(error)
+	observe     func(time.Duration)
+	logFailed   func(error)
+	tableFailed func(error) // on the goroutine that writes it, with no lock held
 }
 
 func (t *timedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
@@ -28,14 +30,18 @@ func (t *timedFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteC
 func (t *timedFS) Unwrap() vfs.FS { return t.FS }
 
 func (t *timedFS) wrap(name string, f vfs.File, err error) (vfs.File, error) {
-	if !strings.HasSuffix(name, ".log") {
+	timed := &timedFile{f, t.observe, t.logFailed}
+	switch {
+	case strings.HasSuffix(name, ".log"):
+	case strings.HasSuffix(name, ".sst"):
+		timed.observe, timed.failed = func(time.Duration) {}, t.tableFailed
+	default:
 		return f, err
 	}
 	if err != nil {
-		t.failed(err)
-		return nil, err
+		return nil, timed.tell(err)
 	}
-	return &timedFile{f, t.observe, t.failed}, nil
+	return timed, nil
 }
 
 type timedFile struct {
