@@ -16,8 +16,8 @@ import (
 
 const (
 	readBuffer = 32 << 10
-	frameMost  = protocol.PayloadCeiling + protocol.FrameOverhead
-	lingering  = 2 * time.Second // after a failed write
+	frameMost  = protocol.PayloadCeiling + protocol.FrameOverhead // of any server, at any time [P-1.7]
+	lingering  = 2 * time.Second                                  // after a failed write
 )
 
 // connection owns one net.Conn and the two goroutines that read and write it. Its methods may be called from any

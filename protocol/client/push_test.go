@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -281,6 +282,18 @@ func TestInboxThatFailsStopsTheClient(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A message that was stored when the server's limit was larger comes in a frame above the limit of today [P-1.7].
+func TestMessageAboveTheLimitOfToday(t *testing.T) {
+	play(t, nil, func(t *testing.T, w *world) {
+		l := w.at(0)
+		l.begin(0, func(f *protocol.Connack) { f.Limits.MaxFrame, f.Limits.MaxPayload = 3048, 1000 })
+		large := strings.Repeat("p", protocol.PayloadCeiling)
+		l.send(push(1, large))
+		l.expectAck(1)
+		w.expectHandled(large)
+	})
 }
 
 func TestMessageHasEverything(t *testing.T) {
