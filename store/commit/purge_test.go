@@ -2,6 +2,8 @@ package commit
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -141,5 +143,27 @@ func TestPurgeGoesForward(t *testing.T) {
 	}
 	if len(engine.from) != 500+store.Partitions || again > 0 {
 		t.Errorf("%d searches, of which %d began where another had", len(engine.from), again)
+	}
+}
+
+// A clock that was far ahead while client ids were purged has cost them: a retry is stored again, and Verify tells of the
+// first message.
+func TestClockAheadWhilePurging(t *testing.T) {
+	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
+	s := open(t, newMemEngine(), storetest.Options{Now: func() time.Time { return now }})
+	defer s.Close()
+	send := &store.Send{Sender: "ann", SenderDevice: "phone", ToUser: "bob", ClientID: []byte("1")}
+	storetest.Call(s, send)
+	now = now.Add(8*24*time.Hour + 12*time.Hour)
+	if err := s.Purge(); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(-8*24*time.Hour - 12*time.Hour)
+	if a := storetest.Call(s, send); a.Refusal != store.None || a.Seq != 2 {
+		t.Errorf("the retry was answered %+v", a)
+	}
+	told := func(fault string) bool { return strings.Contains(fault, "message 1 of") }
+	if faults := verify(t, s.engine.clone(), now); !slices.ContainsFunc(faults, told) {
+		t.Errorf("%q", faults)
 	}
 }
