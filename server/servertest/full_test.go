@@ -73,7 +73,7 @@ func (s gatedReads) History(r store.HistoryRead) (store.HistoryPage, error) {
 	return s.Store.History(r)
 }
 
-// wantBusy wants a request refused, and the connection kept.
+// wantBusy wants a request refused by its id and its type, and the connection kept [P-4.3].
 func (c *Client) wantBusy(id uint64, t protocol.Type) {
 	c.t.Helper()
 	if e := Expect[*protocol.Error](c); e.ID != id || e.Status.Code != protocol.CodeBusy || protocol.Type(e.FrameType) != t {
