@@ -3,23 +3,14 @@ package memstore_test
 import (
 	"testing"
 
-	"lifeline/store"
 	"lifeline/store/memstore"
 	"lifeline/store/storetest"
 )
 
 // harness opens the model, which is also compared with itself.
-var harness = storetest.Harness{
-	Open: func(_ testing.TB, o storetest.Options) store.Store {
-		return memstore.New(memstore.Options{Sink: o.Sink, Now: o.Now, Queue: o.Queue})
-	},
-	Trim: func(_ testing.TB, s store.Store, user string, upTo uint64) {
-		s.(*memstore.Store).Trim(user, upTo)
-	},
-	TrimConversation: func(_ testing.TB, s store.Store, conversation string, upTo uint64) {
-		s.(*memstore.Store).TrimConversation(conversation, upTo)
-	},
-}
+var harness = storetest.ModelHarness(func(o storetest.Options) *memstore.Store {
+	return memstore.New(memstore.Options{Sink: o.Sink, Now: o.Now, Queue: o.Queue})
+})
 
 func TestConformance(t *testing.T) {
 	h := harness

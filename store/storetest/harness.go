@@ -45,6 +45,22 @@ type Harness struct {
 	Model *Harness
 }
 
+// ModelHarness makes the harness of memstore, which this package does not know: of a store that needs no directory and
+// whose trims cannot fail.
+func ModelHarness[S interface {
+	store.Store
+	Trim(user string, upTo uint64)
+	TrimConversation(conversation string, upTo uint64)
+}](open func(Options) S) Harness {
+	return Harness{
+		Open: func(_ testing.TB, o Options) store.Store { return open(o) },
+		Trim: func(_ testing.TB, s store.Store, user string, upTo uint64) { s.(S).Trim(user, upTo) },
+		TrimConversation: func(_ testing.TB, s store.Store, conversation string, upTo uint64) {
+			s.(S).TrimConversation(conversation, upTo)
+		},
+	}
+}
+
 // test is one test of the suite.
 type test struct {
 	name  string
