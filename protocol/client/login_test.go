@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,10 +156,10 @@ func TestBadAnswersToConnect(t *testing.T) {
 
 // [P-1.5]: a Connect that every server would refuse is not sent, and no host is to blame. The app may do better next time.
 func TestConnectThatIsTooLong(t *testing.T) {
-	long := true
+	var short atomic.Bool
 	adjust := func(w *world) {
 		w.o.Token = func(context.Context, bool) ([]byte, error) {
-			if long {
+			if !short.Load() {
 				return make([]byte, protocol.MaxPreAuth), nil
 			}
 			return []byte("short"), nil
@@ -169,7 +170,7 @@ func TestConnectThatIsTooLong(t *testing.T) {
 		if cause := w.c.Status().Cause; !errors.Is(cause, errLongConnect) {
 			t.Errorf("the cause is %v", cause)
 		}
-		long = false
+		short.Store(true)
 		w.within(0, time.Minute).begin(0)
 		if want := "tcp one:7400"; w.dialled[0] != want {
 			t.Errorf("dialled %v, want %s", w.dialled, want)
