@@ -13,6 +13,8 @@ import (
 
 	"lifeline/protocol"
 	"lifeline/server/config"
+	"lifeline/server/liveness"
+	"lifeline/server/session"
 	"lifeline/store"
 	"lifeline/store/memstore"
 )
@@ -180,4 +182,41 @@ func TestALoopThatIsBusyAtTheEndIsNoFault(t *testing.T) {
 		<-time.After(50 * time.Millisecond) // long after the clients' time
 		close(busy)
 	}()
+}
+
+// TestTheKernelKnowsWhoReadsSlowly: a device that is there takes what is written, and one whose app reads nothing has no room
+// and goes on acknowledging.
+func TestTheKernelKnowsWhoReadsSlowly(t *testing.T) {
+	addr := freeListener(t)
+	n := runNode(t, "tcp4://"+addr)
+	conn, err := net.Dial("tcp4", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	hello := &protocol.Connect{Version: protocol.Version, Token: []byte("dev:bob"), Device: []byte("phone"), Instance: 1,
+		Activity: protocol.Background, MaxPayload: protocol.PayloadCeiling}
+	if _, err := conn.Write(hello.Append(nil)); err != nil {
+		t.Fatal(err)
+	}
+	verdict := func(write []byte) (v liveness.Verdict) {
+		for _, sh := range n.core.shards {
+			if !sh.mail.bound() {
+				continue // it has never had a connection
+			}
+			sh.call(t.Context(), func() bool {
+				for slot := range sh.slab.Slots() {
+					if s := sh.slab.At(slot); s.State == session.Active {
+						_, _ = sh.conns.of(s).Write(write)
+						v = sh.loop.PathInfo(sh.conns.of(s)).Verdict()
+					}
+				}
+				return true
+			})
+		}
+		return v
+	}
+	eventually(t, "the peer's kernel takes a byte", func() bool { return verdict([]byte{0}) == liveness.AppFrozen })
+	verdict(make([]byte, 16<<20))
+	eventually(t, "the peer's kernel has no room", func() bool { return verdict(nil) == liveness.SlowReader })
 }

@@ -25,7 +25,7 @@ type trial struct {
 	nat      nat
 	disturb  func(s *scene)
 	survives bool     // the connection that was there is there in the end
-	suspect  bool     // the server comes to suspect it
+	probes   int      // what it takes to suspect it: one Probe if the server's kernel says that nothing arrives, else two; 0 = it is not suspected
 	closed   []string // allowed reasons of closing it, none if it survives
 }
 
@@ -47,24 +47,24 @@ var (
 )
 
 var trials = []trial{
-	{"mapping expires, message in the gap", dropLoose, (*scene).sendIntoGap, true, false, nil},
-	{"mapping expires, message in the gap", dropStrict, (*scene).sendIntoGap, false, false, leftBehind},
-	{"mapping expires, message in the gap", resetLoose, (*scene).sendIntoGap, false, false, broken},
-	{"mapping expires, message in the gap", resetStrict, (*scene).sendIntoGap, false, false, broken},
-	{"mapping expires, no message", dropLoose, threeGaps, true, false, nil},
-	{"mapping expires, no message", dropStrict, oneGap, false, false, leftBehind},
-	{"mapping expires, no message", resetLoose, threeGaps, true, false, nil},
-	{"mapping expires, no message", resetStrict, oneGap, false, false, leftBehind},
-	{"mapping expires, phone dozes", dropLoose, dozeThroughGap, false, true, silent},
-	{"mapping expires, phone dozes", dropStrict, dozeThroughGap, false, true, silent},
-	{"mapping expires, phone dozes", resetLoose, dozeThroughGap, false, false, broken},
-	{"mapping expires, phone dozes", resetStrict, dozeThroughGap, false, false, broken},
-	{"one packet in five is lost", stable, lossy, true, false, nil},
-	{"cable out for 6 s", stable, pullShortly, true, false, nil},
-	{"cable out until Suspect", stable, pullUntil("suspect"), false, true, leftBehind},
-	{"cable out until Closed", stable, pullUntil("silent"), false, true, silent},
-	{"phone frozen until Suspect", stable, freezeUntil("suspect"), true, true, nil},
-	{"phone frozen until Closed", stable, freezeUntil("silent"), false, true, silent},
+	{"mapping expires, message in the gap", dropLoose, (*scene).sendIntoGap, true, 0, nil},
+	{"mapping expires, message in the gap", dropStrict, (*scene).sendIntoGap, false, 0, leftBehind},
+	{"mapping expires, message in the gap", resetLoose, (*scene).sendIntoGap, false, 0, broken},
+	{"mapping expires, message in the gap", resetStrict, (*scene).sendIntoGap, false, 0, broken},
+	{"mapping expires, no message", dropLoose, threeGaps, true, 0, nil},
+	{"mapping expires, no message", dropStrict, oneGap, false, 0, leftBehind},
+	{"mapping expires, no message", resetLoose, threeGaps, true, 0, nil},
+	{"mapping expires, no message", resetStrict, oneGap, false, 0, leftBehind},
+	{"mapping expires, phone dozes", dropLoose, dozeThroughGap, false, 1, silent},
+	{"mapping expires, phone dozes", dropStrict, dozeThroughGap, false, 1, silent},
+	{"mapping expires, phone dozes", resetLoose, dozeThroughGap, false, 0, broken},
+	{"mapping expires, phone dozes", resetStrict, dozeThroughGap, false, 0, broken},
+	{"one packet in five is lost", stable, lossy, true, 0, nil},
+	{"cable out for 6 s", stable, pullShortly, true, 0, nil},
+	{"cable out until Suspect", stable, pullUntil("suspect"), false, 1, leftBehind},
+	{"cable out until Closed", stable, pullUntil("silent"), false, 1, silent},
+	{"phone frozen until Suspect", stable, freezeUntil("suspect"), true, 2, nil},
+	{"phone frozen until Closed", stable, freezeUntil("silent"), false, 2, silent},
 }
 
 // oneGap has the client's next Ping meet a router without a mapping.
@@ -214,8 +214,8 @@ func judgeNet(s *scene, tt *trial) (survived bool) {
 	if survived != tt.survives {
 		s.t.Errorf("survived: %t, want %t; rose: %v; the phone said:\n%s", survived, tt.survives, rose, s.phone.said())
 	}
-	if _, suspect := rose["suspect"]; suspect != tt.suspect {
-		s.t.Errorf("suspect: %t, want %t", suspect, tt.suspect)
+	if _, suspect := rose["suspect"]; suspect != (tt.probes > 0) {
+		s.t.Errorf("suspect: %t, want %t", suspect, tt.probes > 0)
 	}
 	var reasons []string
 	for label := range rose {
@@ -225,6 +225,9 @@ func judgeNet(s *scene, tt *trial) (survived bool) {
 	}
 	if len(reasons) != min(len(tt.closed), 1) || len(reasons) == 1 && !slices.Contains(tt.closed, reasons[0]) {
 		s.t.Errorf("closed for %v, want one of %v", reasons, tt.closed)
+	}
+	if probes := s.probes(); tt.probes > 0 && probes != tt.probes {
+		s.t.Errorf("%d Probes, want %d", probes, tt.probes)
 	}
 	if leaked := s.metrics()["lifeline_leaked_sessions_total"]; leaked != 0 {
 		s.t.Errorf("%v leaked", leaked)

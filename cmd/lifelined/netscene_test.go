@@ -297,6 +297,15 @@ func (s *scene) note() {
 	}
 }
 
+// probes is how many Probes the silence has cost since disturb; one for an app that lags is not among them.
+func (s *scene) probes() int {
+	now := s.metrics()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	risen := func(name string) int { return int(now[name] - s.before[name]) }
+	return risen(`lifeline_frames_total{direction="out",type="probe"}`) - risen("lifeline_lagging_total")
+}
+
 // rose copies what rose since disturb, by label.
 func (s *scene) rose() map[string]time.Duration {
 	s.mu.Lock()
