@@ -51,7 +51,7 @@ const longPatience = 85 * time.Second
 
 // Limit 4 + 15 s, Probes 20 s, hold 20 s, or 30 s when the phone's kernel answers.
 const shortBeats = `
-  foreground: {min: 1s, interval: 4s, max: 4s}
+  foreground: {min: 1s, interval: 4s}
   hold: {foreground: 20s, background: 30s}
 `
 

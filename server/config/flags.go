@@ -32,9 +32,8 @@ func (c *Config) Flags(fs *pflag.FlagSet) {
 
 func (h *Heartbeat) flags(fs *pflag.FlagSet) {
 	span := func(d *time.Duration, name, usage string) { fs.DurationVar(d, name, *d, usage) }
-	span(&h.Foreground.Interval, "heartbeat-foreground", "ping interval of apps in the foreground")
+	span(&h.Foreground.Interval, "heartbeat-foreground", "ping interval of apps in the foreground, the longest there")
 	span(&h.Foreground.Min, "heartbeat-foreground-min", "shortest ping interval in the foreground")
-	span(&h.Foreground.Max, "heartbeat-foreground-max", "longest ping interval in the foreground")
 	span(&h.Background.Interval, "heartbeat-background", "ping interval of apps in the background, on a network of which nothing is known")
 	span(&h.Background.Min, "heartbeat-background-min", "shortest ping interval in the background")
 	span(&h.Background.Max, "heartbeat-background-max", "longest ping interval in the background")

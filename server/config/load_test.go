@@ -67,7 +67,7 @@ var settings = map[string]string{
 	"listen": "tcp4://127.0.0.1:1,tcp6://[::1]:2", "http": "127.0.0.1:3", "data-dir": "/var/lib/lifeline", "store": "memory",
 	"loops": "3", "max-connections": "4", "max-payload": "5KiB", "max-body-bytes": "6MiB", "max-outbound-bytes": "8MiB", "push-window": "7",
 	"auth-mode": "jwt", "auth-audience": "chat", "auth-key": "a:EdDSA:/k/a.pem,b:HS256:/k/b",
-	"heartbeat-foreground": "45s", "heartbeat-foreground-min": "40s", "heartbeat-foreground-max": "1m40s",
+	"heartbeat-foreground": "45s", "heartbeat-foreground-min": "40s",
 	"heartbeat-background": "2m0s", "heartbeat-background-min": "1m0s", "heartbeat-background-max": "5m0s", "heartbeat-slow-max": "3m0s",
 	"heartbeat-desktop": "50s", "heartbeat-echoes-per-day": "4", "hold-foreground": "20s", "hold-background": "4m0s", "load-balancer-idle": "1h0m0s",
 	"exclusive": "platform", "redis": "r1:6379,r2:6379", "redis-cluster": "true", "redis-master": "m", "redis-username": "u",
@@ -108,7 +108,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want.MaxOutboundBytes = 8 << 20
 	want.Auth = Auth{Mode: "jwt", Audience: "chat", Keys: []Key{{"a", "EdDSA", "/k/a.pem"}, {"b", "HS256", "/k/b"}}}
 	want.Heartbeat = Heartbeat{LoadBalancerIdle: time.Hour, Policy: liveness.Policy{
-		Foreground: liveness.Range{Min: 40 * time.Second, Interval: 45 * time.Second, Max: 100 * time.Second},
+		Foreground: liveness.Pace{Min: 40 * time.Second, Interval: 45 * time.Second},
 		Background: liveness.Range{Min: time.Minute, Interval: 2 * time.Minute, Max: 5 * time.Minute},
 		SlowMax:    3 * time.Minute, Desktop: 50 * time.Second, EchoesPerDay: 4,
 		Hold: liveness.Hold{Foreground: 20 * time.Second, Background: 4 * time.Minute}}}

@@ -158,7 +158,7 @@ func (c Config) validateHeartbeat(fault func(string, ...any)) {
 		name string
 		most time.Duration
 	}{
-		{"foreground.max", c.Heartbeat.Foreground.Max}, {"background.max", c.Heartbeat.Background.Max}, {"desktop", c.Heartbeat.Desktop},
+		{"foreground.interval", c.Heartbeat.Foreground.Interval}, {"background.max", c.Heartbeat.Background.Max}, {"desktop", c.Heartbeat.Desktop},
 	} {
 		if idle > 0 && silence.most > idle-idleMargin {
 			fault("heartbeat.%s is %v, but heartbeat.load_balancer_idle is %v and ends what is silent longer: keep them %v apart", silence.name, silence.most, idle, idleMargin)

@@ -8,7 +8,7 @@ import (
 // LongestSilence is the longest that a session may live without a word from its device, over everything the policy
 // allows: silence up to the limit, the Probes, the hold.
 func (p Policy) LongestSilence() time.Duration {
-	return max(p.silence(p.Background.Max), p.silence(p.Foreground.Max), p.silence(p.Desktop))
+	return max(p.silence(p.Background.Max), p.silence(p.Foreground.Interval), p.silence(p.Desktop))
 }
 
 // silence is what an interval allows. A trial is no longer than the largest interval. The hold is that in

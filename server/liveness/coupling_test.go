@@ -21,7 +21,7 @@ func TestDefaultsAreCoupled(t *testing.T) {
 // and one comes so close that it asks for no more than is needed.
 func TestCouplingCoversTheWholeRange(t *testing.T) {
 	odd := DefaultPolicy()
-	odd.Background.Max, odd.Foreground.Max, odd.Hold.Background = 1200*sec, 400*sec, 300*sec
+	odd.Background.Max, odd.Foreground.Interval, odd.Hold.Background = 1200*sec, 400*sec, 300*sec
 	short := DefaultPolicy()
 	short.Background.Max, short.Background.Interval, short.Desktop = 240*sec, 100*sec, 1800*sec
 	for name, p := range map[string]Policy{"default": DefaultPolicy(), "odd": odd, "short": short} {
@@ -36,7 +36,7 @@ func TestCouplingCoversTheWholeRange(t *testing.T) {
 				longest = max(longest, closed)
 			}
 		}
-		for d := p.Foreground.Min; d <= p.Foreground.Max; d += 10 * sec {
+		for d := p.Foreground.Min; d <= p.Foreground.Interval; d += 10 * sec {
 			walk(d, 0, false)
 		}
 		walk(p.Desktop, 0, false)

@@ -2,6 +2,7 @@ package liveness
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,34 @@ func TestGrant(t *testing.T) {
 	}
 }
 
+// TestEveryIntervalOfThePolicyIsGranted to somebody: one that nobody can have is a setting that does nothing.
+func TestEveryIntervalOfThePolicyIsGranted(t *testing.T) {
+	p := DefaultPolicy()
+	granted := make(map[time.Duration]bool)
+	for low := time.Duration(0); low <= longest; low += 10 * sec {
+		for _, r := range []Request{{}, {Background: true}, {Background: true, Slow: true}, {Desktop: true}} {
+			r.Low = low
+			granted[p.Grant(r)] = true
+		}
+	}
+	var look func(name string, v reflect.Value)
+	look = func(name string, v reflect.Value) {
+		if d, ok := v.Interface().(time.Duration); ok {
+			if !granted[d] {
+				t.Errorf("nobody is granted %s, %v", name, d)
+			}
+			return
+		}
+		for i := range v.NumField() {
+			look(name+"."+v.Type().Field(i).Name, v.Field(i))
+		}
+	}
+	look("foreground", reflect.ValueOf(p.Foreground))
+	look("background", reflect.ValueOf(p.Background))
+	look("slow max", reflect.ValueOf(p.SlowMax))
+	look("desktop", reflect.ValueOf(p.Desktop))
+}
+
 func TestNoEchoWithoutBudget(t *testing.T) {
 	p := DefaultPolicy()
 	p.EchoesPerDay = 0
@@ -87,7 +116,7 @@ func TestGrantStaysInBounds(t *testing.T) {
 			Background: r.IntN(2) == 0, Desktop: r.IntN(8) == 0, Slow: r.IntN(2) == 0, Suspends: r.IntN(2) == 0,
 			Low: time.Duration(r.Uint32()>>r.IntN(32)) * sec, High: time.Duration(r.Uint32()>>r.IntN(32)) * sec,
 		}
-		least, most := p.Foreground.Min, p.Foreground.Max
+		least, most := p.Foreground.Min, p.Foreground.Interval
 		switch {
 		case q.Desktop:
 			least, most = p.Desktop, p.Desktop
@@ -149,8 +178,8 @@ func TestValidate(t *testing.T) {
 		want   []string
 	}{
 		{"default", func(*Policy) {}, nil},
-		{"fixed", func(p *Policy) { p.Foreground = Range{60 * sec, 60 * sec, 60 * sec} }, nil},
-		{"as short and as long as may be", func(p *Policy) { p.Foreground = Range{sec, sec, time.Hour}; p.EchoesPerDay = 30 }, nil},
+		{"fixed", func(p *Policy) { p.Foreground = Pace{60 * sec, 60 * sec} }, nil},
+		{"as short and as long as may be", func(p *Policy) { p.Foreground = Pace{sec, time.Hour}; p.EchoesPerDay = 30 }, nil},
 		{"zero", func(p *Policy) { p.Desktop = 0 }, []string{"desktop is 0s"}},
 		{"fraction", func(p *Policy) { p.Desktop = 1500 * ms }, []string{"desktop is 1.5s"}},
 		{"too long", func(p *Policy) { p.Background.Max = time.Hour + sec }, []string{"background.max is 1h0m1s"}},
@@ -165,7 +194,7 @@ func TestValidate(t *testing.T) {
 		{"long hold", func(p *Policy) { p.Hold.Background = 2 * time.Hour }, []string{"hold.background is 2h0m0s"}},
 		{"holds the wrong way round", func(p *Policy) { p.Hold.Foreground = 700 * sec }, []string{"hold.foreground is 11m40s"}},
 		{"all at once", func(p *Policy) { *p = Policy{} }, []string{
-			"foreground.min", "foreground.interval", "foreground.max",
+			"foreground.min", "foreground.interval",
 			"background.min", "background.interval", "background.max",
 			"slow_max", "desktop", "hold.foreground", "hold.background",
 		}},

@@ -12,6 +12,13 @@ type Range struct {
 	Max      time.Duration `yaml:"max"`
 }
 
+// Pace is the heartbeat interval where none is longer. It is less only on a network that is known to bear less. Both are
+// whole seconds.
+type Pace struct {
+	Min      time.Duration `yaml:"min"`
+	Interval time.Duration `yaml:"interval"`
+}
+
 // Hold is how long a Suspect session is kept, in whole seconds. In background it is never less than the heartbeat
 // interval: a phone whose next ping comes on time is not closed before it.
 type Hold struct {
@@ -30,7 +37,7 @@ func (h Hold) For(background bool, interval time.Duration) time.Duration {
 // Policy says how often a client is to ping, how long a network may be tried with silence, and how long a silent session
 // is kept.
 type Policy struct {
-	Foreground   Range         `yaml:"foreground"`
+	Foreground   Pace          `yaml:"foreground"`
 	Background   Range         `yaml:"background"`     // interval: on a network of which nothing is known
 	SlowMax      time.Duration `yaml:"slow_max"`       // background.max on 2G and 3G
 	Desktop      time.Duration `yaml:"desktop"`        // desktop and wired clients, in every activity
@@ -41,7 +48,7 @@ type Policy struct {
 // DefaultPolicy suits phones on public networks.
 func DefaultPolicy() Policy {
 	return Policy{
-		Foreground:   Range{Min: 30 * time.Second, Interval: 60 * time.Second, Max: 120 * time.Second},
+		Foreground:   Pace{Min: 30 * time.Second, Interval: 60 * time.Second},
 		Background:   Range{Min: 90 * time.Second, Interval: 240 * time.Second, Max: 900 * time.Second},
 		SlowMax:      600 * time.Second,
 		Desktop:      60 * time.Second,
@@ -67,16 +74,17 @@ func (p Policy) Validate() []error {
 			fault("%s is %v, must be whole seconds from %v to %v", name, d, shortest, longest)
 		}
 	}
-	for _, r := range []struct {
-		name string
-		Range
-	}{{"foreground", p.Foreground}, {"background", p.Background}} {
-		check(r.name+".min", r.Min)
-		check(r.name+".interval", r.Interval)
-		check(r.name+".max", r.Max)
-		if r.Min > r.Interval || r.Interval > r.Max {
-			fault("%s.interval is %v, must lie between min %v and max %v", r.name, r.Interval, r.Min, r.Max)
-		}
+	f, b := p.Foreground, p.Background
+	check("foreground.min", f.Min)
+	check("foreground.interval", f.Interval)
+	if f.Min > f.Interval {
+		fault("foreground.interval is %v, must not be less than min %v", f.Interval, f.Min)
+	}
+	check("background.min", b.Min)
+	check("background.interval", b.Interval)
+	check("background.max", b.Max)
+	if b.Min > b.Interval || b.Interval > b.Max {
+		fault("background.interval is %v, must lie between min %v and max %v", b.Interval, b.Min, b.Max)
 	}
 	check("slow_max", p.SlowMax)
 	if p.SlowMax < p.Background.Min {

@@ -92,7 +92,7 @@ func (a *actor) act(n *Node, op int, arg byte) {
 
 // shortLived gives silent sessions up within two minutes.
 var shortLived = liveness.Policy{
-	Foreground:   liveness.Range{Min: 5 * time.Second, Interval: 5 * time.Second, Max: 5 * time.Second},
+	Foreground:   liveness.Pace{Min: 5 * time.Second, Interval: 5 * time.Second},
 	Background:   liveness.Range{Min: 10 * time.Second, Interval: 10 * time.Second, Max: 30 * time.Second},
 	SlowMax:      30 * time.Second,
 	Desktop:      10 * time.Second,
