@@ -33,10 +33,7 @@ func (sh *Shard) refuseConn(s *session.Session, code protocol.Code) {
 	s.Checked = sh.clock.Now().Add(closingTime)
 	sh.plan(s).Due = s.Checked
 	f := &sh.frames.close
-	*f = protocol.Close{Status: code.Status(), Hosts: f.Hosts[:0]}
-	for _, h := range sh.core.opts.Hosts {
-		f.Hosts = append(f.Hosts, []byte(h))
-	}
+	*f = protocol.Close{Status: code.Status(), Hosts: sh.core.hosts}
 	out := sh.out(s)
 	*out = f.Append(*out)
 	sh.core.meter.framesOut[protocol.TypeClose].Inc()

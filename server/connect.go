@@ -178,12 +178,9 @@ func (sh *Shard) connack(s *session.Session, head uint64, at session.Position, e
 	f := &sh.frames.connack
 	*f = protocol.Connack{ConnID: uint64(s.ID), ServerTimeMs: uint64(time.Now().UnixMilli()), Epoch: sh.core.epoch[:],
 		Head: head, Start: at.Pos, Reset: at.Reset, Heartbeat: sh.heartbeat(s), PushWindow: uint32(o.PushWindow),
-		PushWindowBytes: session.OutboundHigh, Hosts: f.Hosts[:0],
+		PushWindowBytes: session.OutboundHigh, Hosts: sh.core.hosts,
 		Limits: protocol.Limits{MaxFrame: uint32(o.MaxPayload + protocol.FrameOverhead), MaxPayload: uint32(o.MaxPayload),
 			UnansweredSends: maxSends, UnansweredRequests: maxRequests, AckDelayMs: 200, AckEvery: 16}}
-	for _, h := range o.Hosts {
-		f.Hosts = append(f.Hosts, []byte(h))
-	}
 	if !expiry.IsZero() {
 		f.TokenExpiryMs = uint64(expiry.UnixMilli())
 	}

@@ -23,11 +23,11 @@ type CoreOptions struct {
 	Verifier          auth.Verifier
 	Heartbeat         liveness.Policy
 	MaxConnections    int
-	MaxPayload        int   // bytes of one message's payload
-	PushWindow        int   // messages sent and not acknowledged, per session
-	MaxBodyBytes      int64 // memory for unfinished frames and waiting log-ins, all connections together
-	MaxOutboundBytes  int64 // what waits for sockets that do not take it, all connections together; if zero, 256 MiB
-	Hosts             []string
+	MaxPayload        int                           // bytes of one message's payload
+	PushWindow        int                           // messages sent and not acknowledged, per session
+	MaxBodyBytes      int64                         // memory for unfinished frames and waiting log-ins, all connections together
+	MaxOutboundBytes  int64                         // what waits for sockets that do not take it, all connections together; if zero, 256 MiB
+	Hosts             []string                      // host:port, told to every client; nil = none
 	Routes            *RouteOptions                 // a shared online table; nil = this node is alone
 	Readers           int                           // goroutines that read the store; if zero, 8
 	ReadQueue         int                           // reads that wait; if zero, 16384
@@ -56,6 +56,7 @@ type Core struct {
 	meter   *meter
 	routes  *routes // nil = this node is alone
 	epoch   store.Epoch
+	hosts   [][]byte // of CoreOptions.Hosts
 
 	order         atomic.Uint64 // of the newest Connect; see nextOrder
 	connections   atomic.Int64
@@ -84,6 +85,9 @@ func NewCore(o CoreOptions) (*Core, error) {
 		o.Lane = defaultLane
 	}
 	c := &Core{opts: o, log: o.Log, started: time.Now(), dir: delivery.NewDirectory(), ticks: make(chan struct{})}
+	for _, h := range o.Hosts {
+		c.hosts = append(c.hosts, []byte(h))
+	}
 	c.meter = newMeter(o.Metrics)
 	for i := range o.Loops {
 		c.shards = append(c.shards, newShard(c, i))
@@ -131,16 +135,13 @@ func (c *Core) nextOrder() uint64 {
 	}
 }
 
-// tickEvery is how often each loop's clock and sweep move on; a full pass of the sweep takes sweepTicks of them.
-const (
-	tickEvery  = 100 * time.Millisecond
-	sweepTicks = 10
-)
+// sweepTicks is how many ticks a full pass of the sweep takes: a second.
+const sweepTicks = 10
 
 // StartClock starts the goroutine that moves the loops' clocks. It posts; the loops work.
 func (c *Core) StartClock() {
 	c.ticking.Go(func() {
-		t := time.NewTicker(tickEvery)
+		t := time.NewTicker(liveness.TickInterval)
 		defer t.Stop()
 		for {
 			select {

@@ -56,6 +56,7 @@ func New(o Options) (*Node, error) {
 		PushWindow:       o.Config.PushWindow,
 		MaxBodyBytes:     int64(o.Config.MaxBodyBytes),
 		MaxOutboundBytes: int64(o.Config.MaxOutboundBytes),
+		Hosts:            o.Config.Hosts,
 		Routes:           o.Routes,
 		MaySee:           o.MaySee,
 		Metrics:          o.Metrics,

@@ -89,7 +89,7 @@ func (sh *Shard) sent(s *session.Session, pos uint64) {
 // full the sweep asks again.
 func (sh *Shard) readInbox(s *session.Session, room int) {
 	q := delivery.Read{Kind: delivery.ReadInbox, Conn: uint64(s.ID), Reply: sh, User: string(sh.users.User(s)),
-		From: s.Sent + 1, Room: min(room, store.MaxPageEntries), Capabilities: uint32(s.Capabilities),
+		From: s.Sent + 1, Room: room, Capabilities: uint32(s.Capabilities),
 		MaxFrame: sh.core.opts.MaxPayload + protocol.FrameOverhead}
 	if sh.core.readers.Submit(q) {
 		s.Set(session.Reading)

@@ -81,16 +81,17 @@ func (sh *Shard) Bind(loop Loop) {
 	sh.mail.bind(loop.Wake)
 }
 
-// Open takes a new connection. It returns nil when the node is full: the caller closes it at once.
+// Open takes a new connection. It returns nil when the node is full: then the connection has been told, and the caller
+// closes it at once.
 func (sh *Shard) Open(conn Conn) *session.Session {
 	if !sh.core.admit() {
-		sh.core.meter.closed(protocol.CodeTooManyConnections)
+		sh.turnAway(conn, protocol.CodeTooManyConnections)
 		return nil
 	}
 	s, err := sh.slab.Open()
 	if err != nil {
 		sh.core.connections.Add(-1)
-		sh.core.meter.closed(protocol.CodeMemory)
+		sh.turnAway(conn, protocol.CodeMemory)
 		sh.core.complain("connections are refused", err)
 		return nil
 	}
@@ -98,6 +99,15 @@ func (sh *Shard) Open(conn Conn) *session.Session {
 	s.LastIn = sh.clock.Now()
 	sh.plan(s).Due = s.LastIn.Add(connectTimeout)
 	return s
+}
+
+// turnAway writes a Close to a connection that gets no slot [P-6.43]. It is not waited for: where the client's Connect is on
+// its way, the kernel's answer to that may reach the client first, and the Close is lost.
+func (sh *Shard) turnAway(conn Conn, code protocol.Code) {
+	sh.core.meter.closed(code)
+	sh.core.meter.framesOut[protocol.TypeClose].Inc()
+	f := protocol.Close{Status: code.Status(), Hosts: sh.core.hosts}
+	_, _ = conn.Write(f.Append(nil)) // if it fails, the connection is gone, which is what is wanted
 }
 
 // connectTimeout is how long a connection has to become a session [P-6.1].

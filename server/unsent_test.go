@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"lifeline/protocol"
+	"lifeline/server/liveness"
 	"lifeline/server/session"
 )
 
@@ -112,8 +113,8 @@ func TestASocketThatTakesSomeIsNotStuck(t *testing.T) {
 		takes int
 		since time.Duration // how long it has taken none, after another second
 	}{{0, 0}, {0, time.Second}, {0, 2 * time.Second}, {pong, 0}, {0, time.Second}, {1, 0}} {
-		for range time.Second / tickEvery {
-			wall += tickEvery
+		for range time.Second / liveness.TickInterval {
+			wall += liveness.TickInterval
 			r.sh.clock.Tick(wall)
 		}
 		c.waiting -= tt.takes

@@ -10,6 +10,7 @@ import (
 // field says so, and [Config.Resolve] replaces those zeros.
 type Config struct {
 	Listen           []string  `yaml:"listen"`             // addresses for clients, tcp4://host:port or tcp6://host:port
+	Hosts            []string  `yaml:"hosts"`              // host:port where clients reach this node's store, told to them; empty = they keep what they have
 	HTTP             string    `yaml:"http"`               // host:port for metrics, health and profiles; empty = none
 	DataDir          string    `yaml:"data_dir"`           // where the durable store lives
 	Store            string    `yaml:"store"`              // pebble or memory

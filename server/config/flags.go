@@ -11,6 +11,7 @@ import (
 // Flags binds every field to a flag. What c holds is the default that help texts show.
 func (c *Config) Flags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Listen, "listen", c.Listen, "addresses for clients, tcp4://host:port or tcp6://host:port")
+	fs.StringSliceVar(&c.Hosts, "hosts", c.Hosts, "host:port where clients are to connect from now on, in order of preference; empty = where they do")
 	fs.StringVar(&c.HTTP, "http", c.HTTP, "host:port for metrics, health and profiles; empty = none")
 	fs.StringVar(&c.DataDir, "data-dir", c.DataDir, "directory of the durable store")
 	fs.StringVar(&c.Store, "store", c.Store, "pebble, or memory (nothing survives the process)")

@@ -64,7 +64,7 @@ func TestLaterSourcesWin(t *testing.T) {
 
 // settings holds a value other than the default for every flag.
 var settings = map[string]string{
-	"listen": "tcp4://127.0.0.1:1,tcp6://[::1]:2", "http": "127.0.0.1:3", "data-dir": "/var/lib/lifeline", "store": "memory",
+	"listen": "tcp4://127.0.0.1:1,tcp6://[::1]:2", "hosts": "im1.example.net:443,im2.example.net:443", "http": "127.0.0.1:3", "data-dir": "/var/lib/lifeline", "store": "memory",
 	"loops": "3", "max-connections": "4", "max-payload": "5KiB", "max-body-bytes": "6MiB", "max-outbound-bytes": "8MiB", "push-window": "7",
 	"auth-mode": "jwt", "auth-audience": "chat", "auth-key": "a:EdDSA:/k/a.pem,b:HS256:/k/b",
 	"heartbeat-foreground": "45s", "heartbeat-foreground-min": "40s",
@@ -105,7 +105,7 @@ func TestEverySettingFromEverySource(t *testing.T) {
 	want := Default()
 	want.Listen, want.HTTP, want.DataDir, want.Store = []string{"tcp4://127.0.0.1:1", "tcp6://[::1]:2"}, "127.0.0.1:3", "/var/lib/lifeline", "memory"
 	want.Loops, want.MaxConnections, want.MaxPayload, want.MaxBodyBytes, want.PushWindow = 3, 4, 5<<10, 6<<20, 7
-	want.MaxOutboundBytes = 8 << 20
+	want.MaxOutboundBytes, want.Hosts = 8<<20, []string{"im1.example.net:443", "im2.example.net:443"}
 	want.Auth = Auth{Mode: "jwt", Audience: "chat", Keys: []Key{{"a", "EdDSA", "/k/a.pem"}, {"b", "HS256", "/k/b"}}}
 	want.Heartbeat = Heartbeat{LoadBalancerIdle: time.Hour, Policy: liveness.Policy{
 		Foreground: liveness.Pace{Min: 40 * time.Second, Interval: 45 * time.Second},

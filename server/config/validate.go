@@ -18,6 +18,8 @@ const (
 	frameOverhead  = 2 << 10 // a frame is at most the largest payload and this
 	idleMargin     = 30 * time.Second
 	windowCeiling  = 1024
+	hostsCeiling   = 8
+	hostCeiling    = 253 // bytes of a name
 )
 
 // MaxFrame is the largest frame that the configured payload makes.
@@ -29,6 +31,7 @@ func (c Config) Validate(m Machine) error {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 
 	c.validateListeners(fault)
+	c.validateHosts(fault)
 	c.validateAuth(fault)
 	c.validateHeartbeat(fault)
 	c.validateRoutes(fault)
@@ -99,6 +102,23 @@ func (c Config) validateListeners(fault func(string, ...any)) {
 		return
 	}
 	claim(c.HTTP, "http")
+}
+
+// validateHosts keeps what every Connack and every Close carries small, and free of what no client can dial.
+func (c Config) validateHosts(fault func(string, ...any)) {
+	if len(c.Hosts) > hostsCeiling {
+		fault("hosts has %d addresses, must be at most %d", len(c.Hosts), hostsCeiling)
+	}
+	for i, address := range c.Hosts {
+		host, port, _ := net.SplitHostPort(address)
+		err := checkAddress(address)
+		if err == nil && (host == "" || len(host) > hostCeiling || port == "0") {
+			err = fmt.Errorf("expected a host of 1 to %d bytes and a port of 1 to 65535", hostCeiling)
+		}
+		if err != nil {
+			fault("hosts[%d] is %q: %w", i, address, err)
+		}
+	}
 }
 
 func (c Config) validateAuth(fault func(string, ...any)) {

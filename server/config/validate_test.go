@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,12 @@ func TestValidate(t *testing.T) {
 		{"payload at the ceiling", func(c *Config) { c.MaxPayload = 60 << 10 }, ""},
 		{"payload above the ceiling", func(c *Config) { c.MaxPayload = 60<<10 + 1 }, "max_payload is 61441, must be 1 to 60KiB"},
 		{"body budget of one frame", func(c *Config) { c.MaxBodyBytes = 34 << 10 }, ""},
+		{"hosts", func(c *Config) { c.Hosts = []string{"im.example.net:443", "[2001:db8::1]:443"} }, ""},
+		{"a host without a port", func(c *Config) { c.Hosts = []string{"im.example.net:443", "im.example.net"} }, `hosts[1] is "im.example.net": expected host:port`},
+		{"a port without a host", func(c *Config) { c.Hosts = []string{":443"} }, `hosts[0] is ":443": expected a host of 1 to 253 bytes`},
+		{"a host at port 0", func(c *Config) { c.Hosts = []string{"im.example.net:0"} }, "a port of 1 to 65535"},
+		{"a host with a long name", func(c *Config) { c.Hosts = []string{strings.Repeat("h", 254) + ":443"} }, "1 to 253 bytes"},
+		{"too many hosts", func(c *Config) { c.Hosts = slices.Repeat([]string{"im.example.net:443"}, 9) }, "hosts has 9 addresses, must be at most 8"},
 		{"outbound budget of one frame", func(c *Config) { c.MaxOutboundBytes = 34 << 10 }, ""},
 		{"outbound budget below one frame", func(c *Config) { c.MaxOutboundBytes = 34<<10 - 1 }, "max_outbound_bytes is 34815, less than one frame of 34KiB"},
 		{"body budget below one frame", func(c *Config) { c.MaxBodyBytes = 34<<10 - 1 }, "max_body_bytes is 34815, less than one frame of 34KiB"},

@@ -103,13 +103,25 @@ func (n *Node) stop() {
 
 // Dial opens a connection on a loop. It returns nil when the node is full.
 func (n *Node) Dial(onLoop int) *Client {
+	if c := n.knock(onLoop); c.conn.session != nil {
+		return c
+	}
+	return nil
+}
+
+// knock is Dial for one who may be turned away, and reads what he is told.
+func (n *Node) knock(onLoop int) *Client {
 	l := n.loops[onLoop]
 	c := &Client{t: n.t, loop: l, arrived: make(chan struct{}, 1)}
 	c.conn = &conn{loop: l, client: c}
-	l.do(func() { c.conn.session = l.shard.Open(c.conn) })
-	if c.conn.session == nil {
-		return nil
-	}
+	l.do(func() {
+		if c.conn.session = l.shard.Open(c.conn); c.conn.session == nil {
+			c.conn.closed = true
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.eofLocked()
+		}
+	})
 	return c
 }
 
