@@ -18,7 +18,7 @@ const (
 
 // refuseConn ends a connection with a Close frame that has every chance to arrive: what is staged and the Close are
 // written, the sending side is shut, inbound is thrown away, and the socket goes at the peer's end of file or after
-// closingTime.
+// closingTime [P-6.32]. It names the hosts to go to [P-6.34].
 func (sh *Shard) refuseConn(s *session.Session, code protocol.Code) {
 	if s.State >= session.Closing || s.State == session.Free {
 		return

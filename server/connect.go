@@ -22,7 +22,7 @@ type login struct {
 	borrowed int    // of the node's body budget
 }
 
-// connect begins a session: its token is checked off the loop. authenticated goes on.
+// connect begins a session: its token is checked off the loop [P-6.1]. authenticated goes on.
 func (sh *Shard) connect(s *session.Session, b []byte) {
 	f := &sh.frames.connect
 	if err := f.Parse(b); err != nil {
@@ -68,7 +68,7 @@ func (sh *Shard) noteNetwork(s *session.Session, n *protocol.Network) {
 // maxReported bounds what one Connect can add to a counter.
 const maxReported = 1 << 20
 
-// connectFault returns why a Connect cannot be served, or 0.
+// connectFault returns why a Connect cannot be served, or 0 [P-6.2], [P-3.7].
 func (sh *Shard) connectFault(f *protocol.Connect) protocol.Code {
 	switch {
 	case sh.core.stopping.Load():
@@ -84,7 +84,7 @@ func (sh *Shard) connectFault(f *protocol.Connect) protocol.Code {
 	}
 }
 
-// hold keeps bytes that came behind a Connect; with it they must not exceed what an unknown peer may send.
+// hold keeps bytes that came behind a Connect; with it they must not exceed what an unknown peer may send [P-1.5].
 func (sh *Shard) hold(s *session.Session, data []byte) {
 	l := sh.logins[s.ID.Slot()]
 	if len(l.held)+len(data) > l.room {
@@ -173,6 +173,7 @@ func (sh *Shard) startRead(s *session.Session, a *delivery.ReadAnswer) {
 	sh.pump(s, nil)
 }
 
+// connack says when it is by the node's clock [P-3.11] and what the client may do [P-1.6], [P-4.4].
 func (sh *Shard) connack(s *session.Session, head uint64, at session.Position, expiry time.Time) {
 	o := &sh.core.opts
 	f := &sh.frames.connack
@@ -197,7 +198,7 @@ func (sh *Shard) dropLogin(s *session.Session) {
 }
 
 const (
-	// expiryGrace is how long a session outlives its token, so that a refresh can cross the line late.
+	// expiryGrace is how long a session outlives its token, so that a refresh can cross the line late [P-6.30].
 	expiryGrace = time.Minute
 	// expiryFar is an expiry that no session lives to see. The loop's clock would not reach the farthest that a token
 	// may have.

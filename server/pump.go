@@ -109,7 +109,7 @@ func (sh *Shard) inboxRead(s *session.Session, a *delivery.ReadAnswer) {
 		return
 	}
 	s.Head = max(s.Head, a.Head)
-	if a.Trimmed > s.Sent {
+	if a.Trimmed > s.Sent { // [P-6.5]: what comes next is gone, and nothing is skipped
 		sh.refuseConn(s, protocol.CodeResync)
 		return
 	}
@@ -131,7 +131,7 @@ func (sh *Shard) readFailed(err error) {
 	sh.core.complain("the store could not be read; the sessions concerned try again", err)
 }
 
-// ack moves what the device has acknowledged. Only this moves a cursor.
+// ack moves what the device has acknowledged [P-6.8], [P-6.9]. Only this moves a cursor.
 func (sh *Shard) ack(s *session.Session, b []byte) {
 	f := &sh.frames.ack
 	switch err := f.Parse(b); {
