@@ -13,6 +13,7 @@ import (
 	"lifeline/server"
 )
 
+// [P-2.4]
 func TestForeignProtocolsAreCountedAndClosed(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -54,6 +55,7 @@ func nothingLeft(t *testing.T, n *Node) {
 	}
 }
 
+// [P-1.5], [P-1.10], [P-2.5], [P-3.7], [P-6.1], [P-6.2]
 func TestWhatEndsAConnectionBeforeConnack(t *testing.T) {
 	good := Login{User: "bob", Device: "phone"}
 	change := func(f func(*protocol.Connect)) []byte {
@@ -108,6 +110,7 @@ func upTo(token, total int) []byte {
 	return append(all, bytes.Repeat([]byte{1, 4}, (total-len(all))/2)...)
 }
 
+// [P-1.10], [P-2.2], [P-2.5], [P-6.8], [P-6.9]
 func TestWhatEndsASession(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -135,6 +138,7 @@ func TestWhatEndsASession(t *testing.T) {
 	}
 }
 
+// [P-2.2], [P-3.7], [P-3.8], [P-4.2], [P-4.3]: each with its code, class and hints, and with what it answers.
 func TestWhatIsRefusedAndKeepsTheSession(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -159,15 +163,13 @@ func TestWhatIsRefusedAndKeepsTheSession(t *testing.T) {
 			{"a group nobody made", send(func(f *protocol.Send) { f.To = protocol.ToGroup }), protocol.CodeNoSuchGroup},
 		} {
 			c.Write(tt.bytes)
-			var got protocol.Code
-			switch f := c.Next().(type) {
-			case *protocol.Error:
-				got = f.Status.Code
-			case *protocol.Sendack:
-				got = f.Status.Code
+			status := tt.want.Status()
+			var want protocol.Frame = &protocol.Sendack{ID: 7, Status: status}
+			if tt.want == protocol.CodeUnsupported {
+				want = &protocol.Error{FrameType: uint32(tt.bytes[1]), Status: status} // what is not understood has no id
 			}
-			if got != tt.want {
-				t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+			if got := c.Next(); !bytes.Equal(got.Append(nil), want.Append(nil)) {
+				t.Errorf("%s: got %s, want %s", tt.name, got.AppendText(nil), want.AppendText(nil))
 			}
 		}
 		c.Write([]byte{0x01, 0x80}) // ignorable: dropped without a word
@@ -176,6 +178,7 @@ func TestWhatIsRefusedAndKeepsTheSession(t *testing.T) {
 	})
 }
 
+// [P-6.1]
 func TestSilentAndSlowPeersCostNothing(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
@@ -196,6 +199,7 @@ func TestSilentAndSlowPeersCostNothing(t *testing.T) {
 }
 
 // TestTheBudgetForUnfinishedFrames [P-1.8]: who finds it spent is sent away, and what has ended gives its part back.
+// [P-1.8]
 func TestTheBudgetForUnfinishedFrames(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1, func(o *server.CoreOptions) { o.MaxBodyBytes = 64 << 10 })
@@ -218,6 +222,7 @@ func TestTheBudgetForUnfinishedFrames(t *testing.T) {
 	})
 }
 
+// [P-1.9], [P-6.1]
 func TestFramesBehindTheConnectAreHandledInOrder(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)

@@ -1,8 +1,6 @@
 package servertest
 
 import (
-	"bytes"
-	"slices"
 	"testing"
 	"time"
 
@@ -67,25 +65,6 @@ func TestTimesAndPlaces(t *testing.T) {
 		}
 		if e := bob.Push()[0]; e.Pos != 1 || e.Message.TimeMs != ack.TimeMs {
 			t.Errorf("got %+v", e)
-		}
-	})
-}
-
-// TestHostsAreNamedInTheirOrder [P-6.34]: in Connack, and in the Close that sends the client there.
-func TestHostsAreNamedInTheirOrder(t *testing.T) {
-	script(t, func(t *testing.T) {
-		want := [][]byte{[]byte("one.example:443"), []byte("two.example:7400"), []byte("one.example:7400")}
-		n := Start(t, 1, func(o *server.CoreOptions) {
-			for _, h := range want {
-				o.Hosts = append(o.Hosts, string(h))
-			}
-		})
-		for range 2 { // the second time the loop's frames were used before
-			bob, hello := n.Login(0, Login{User: "bob", Device: "phone"})
-			bob.Send(&protocol.Bye{})
-			if end := Expect[*protocol.Close](bob); !slices.EqualFunc(hello.Hosts, want, bytes.Equal) || !slices.EqualFunc(end.Hosts, want, bytes.Equal) {
-				t.Errorf("named %q and %q, want %q", hello.Hosts, end.Hosts, want)
-			}
 		}
 	})
 }
