@@ -107,7 +107,7 @@ func (sh *Shard) state(s *session.Session, b []byte) {
 		return
 	}
 	was := suspending(s)
-	s.Activity = uint8(f.Activity)
+	s.Activity = narrowed(f.Activity)
 	sh.grant(s)
 	heartbeat := sh.heartbeat(s)
 	sh.pong(s, &heartbeat, true)

@@ -40,8 +40,8 @@ func (sh *Shard) connect(s *session.Session, b []byte) {
 	sh.core.meter.duplicates.Add(int(min(f.Duplicates, maxReported)))
 	s.Instance, s.Attempt, s.Order = f.Instance, uint32(min(f.Attempt, math.MaxUint32)), sh.core.nextOrder()
 	s.Capabilities = uint16(f.Capabilities)
-	s.Platform = uint8(f.Platform)
-	s.Activity = uint8(f.Activity)
+	s.Platform = narrowed(f.Platform)
+	s.Activity = narrowed(f.Activity)
 	sh.noteNetwork(s, &f.Network)
 	const header = 2 // at least
 	l := &login{device: string(f.Device), borrowed: protocol.MaxPreAuth, room: protocol.MaxPreAuth - header - len(b), progress: session.Progress{HasPos: f.HasPos,
@@ -52,6 +52,15 @@ func (sh *Shard) connect(s *session.Session, b []byte) {
 	if !sh.core.pool.Submit(job) {
 		sh.refuseConn(s, protocol.CodeBusy)
 	}
+}
+
+// narrowed is the number of an enum in a session's byte. One that does not fit has no name, and so means 0 [P-3.2]; cut to a
+// byte it would mean something else.
+func narrowed[E ~int32](v E) uint8 {
+	if v < 0 || v > math.MaxUint8 {
+		return 0
+	}
+	return uint8(v)
 }
 
 // noteNetwork keeps what the client has found of its network.

@@ -68,3 +68,66 @@ func TestTimesAndPlaces(t *testing.T) {
 		}
 	})
 }
+
+// TestNumbersThatNobodyKnows [P-3.2]: an enum's value without a name is unspecified, also where a byte of it has one.
+func TestNumbersThatNobodyKnows(t *testing.T) {
+	for _, unknown := range []int32{77, 256, 258, 259, -254, -1 << 31} {
+		script(t, func(t *testing.T) {
+			n := Start(t, 1)
+			bob, hello := n.Login(0, Login{User: "bob", Device: "phone", Activity: protocol.Activity(unknown)})
+			if h := hello.Heartbeat; h.IntervalS != 60 {
+				t.Errorf("activity %d at the start: granted %+v", unknown, h)
+			}
+			bob.Send(&protocol.State{Activity: protocol.Background})
+			bob.Send(&protocol.State{Activity: protocol.Activity(unknown)})
+			Expect[*protocol.Pong](bob)
+			if h := Expect[*protocol.Pong](bob).Heartbeat; h.IntervalS != 60 {
+				t.Errorf("activity %d: granted %+v", unknown, h)
+			}
+			_, hello = n.Login(0, Login{User: "eve", Device: "phone", Activity: protocol.Background, Platform: protocol.Platform(unknown)})
+			if h := hello.Heartbeat; h.IntervalS != 240 {
+				t.Errorf("platform %d: granted %+v", unknown, h)
+			}
+		})
+	}
+}
+
+// TestAClientThatTakesJustEnough [P-6.2]: what it takes must be the server's payload limit at least.
+func TestAClientThatTakesJustEnough(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		for takes, want := range map[uint32]protocol.Type{
+			protocol.DefaultMaxPayload: protocol.TypeConnack, protocol.DefaultMaxPayload - 1: protocol.TypeClose, 1<<32 - 1: protocol.TypeConnack,
+		} {
+			bob := n.Dial(0)
+			f := Login{User: "bob", Device: "phone"}.Frame()
+			f.MaxPayload = takes
+			bob.Send(f)
+			if got := bob.Next(); got.Type() != want {
+				t.Errorf("one that takes %d: %s", takes, got.AppendText(nil))
+			}
+			bob.Close()
+		}
+	})
+}
+
+// TestIDsAreComparedByteByByte [P-3.7]: what looks the same is not.
+func TestIDsAreComparedByteByByte(t *testing.T) {
+	script(t, func(t *testing.T) {
+		n := Start(t, 1)
+		alice, _ := n.Login(0, Login{User: "alice", Device: "phone"})
+		const one, two = "ren\u00e9", "rene\u0301"
+		composed, _ := n.Login(0, Login{User: one, Device: "phone"})
+		apart, _ := n.Login(0, Login{User: two, Device: "phone"})
+		alice.Message(one, "1", "to the first")
+		alice.Message(two, "2", "to the second")
+		for c, want := range map[*Client]string{composed: "to the first", apart: "to the second"} {
+			if got := c.Push(); len(got) != 1 || string(got[0].Message.Payload) != want {
+				t.Errorf("got %+v, want %q", got, want)
+			}
+			if rest := silentFor(c, time.Second); len(rest) != 0 {
+				t.Errorf("and %s", rest[0].AppendText(nil))
+			}
+		}
+	})
+}

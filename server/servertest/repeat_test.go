@@ -49,15 +49,15 @@ func TestARepeatedSendGetsTheFirstAnswer(t *testing.T) {
 	})
 }
 
-// TestALaterDeliveryIsWhole [P-6.14]: the connection that sent a message has its payload; the next one may not. Payloads are
-// bytes like any others [P-3.10].
+// TestALaterDeliveryIsWhole [P-6.14]: the connection that sent a message has its payload; the next one may not. Payloads
+// [P-3.10] and client ids [P-3.8] are bytes like any others.
 func TestALaterDeliveryIsWhole(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
-		const payload = "\x00\xff\xfe no text \x80"
+		const id, payload = "\xff\x1f\x00", "\x00\xff\xfe no text \x80"
 		alice, _ := n.Login(0, Login{User: "alice", Device: "phone", Attempt: 1})
-		alice.Message("bob", "the-id", payload)
-		for user, clientID := range map[string]string{"alice": "the-id", "bob": ""} {
+		alice.Message("bob", id, payload)
+		for user, clientID := range map[string]string{"alice": id, "bob": ""} {
 			again, _ := n.Login(0, Login{User: user, Device: "phone", Attempt: 2, HasPos: true, Epoch: n.Mem.Epoch()})
 			if m := again.Push()[0].Message; !m.HasPayload || string(m.Payload) != payload || string(m.ClientID) != clientID {
 				t.Errorf("%s got %+v", user, m)
