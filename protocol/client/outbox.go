@@ -130,14 +130,19 @@ func (s *sender) answered(now time.Time, id uint64, status *protocol.Status) *Ou
 		p.skipOrder = i == 0
 		return nil
 	}
-	wait, ok := hint(status, s.random())
-	if !ok && s.refused > 0 {
-		wait = time.Duration(s.random() * float64(min(refusedMost, jitterBase<<min(s.refused, 16))))
-	}
+	s.hold = latest(s.hold, now.Add(again(status, s.refused, s.random)))
 	s.refused++
 	s.refusal = *status
-	s.hold = latest(s.hold, now.Add(wait))
 	return nil
+}
+
+// again is the wait before what was refused for now is asked again: the hint, or, after so many refusals before this one,
+// a back-off that begins with none.
+func again(s *protocol.Status, before int, random func() float64) time.Duration {
+	if wait, ok := hint(s, random()); ok || before == 0 {
+		return wait
+	}
+	return time.Duration(random() * float64(min(refusedMost, jitterBase<<min(before, 16))))
 }
 
 // held is the refusal for which messages wait; code 0: none.

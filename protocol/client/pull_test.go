@@ -3,12 +3,50 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"lifeline/protocol"
 )
+
+// A refusal is obeyed by its class, also of a code that no client knows [P-5.1]: again at once, then by a back-off, or never.
+func TestRefusalsOfRequests(t *testing.T) {
+	for class, wants := range map[protocol.RetryClass]string{
+		protocol.RetryUnspecified: "0s 1s 2s 4s 8s 15s 15s", protocol.RetryNow: "0s 1s 2s 4s 8s 15s 15s", protocol.RetryAfter: "0s 1s 2s 4s 8s 15s 15s",
+		77: "0s 1s 2s 4s 8s 15s 15s", protocol.RetryFixRequest: "", protocol.RetryStop: "", protocol.RetryIgnore: "",
+	} {
+		play(t, nil, func(t *testing.T, w *world) {
+			l := w.at(0)
+			l.begin(0)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := w.c.Pull(t.Context(), "team", 1, 9)
+				ended <- err
+			}()
+			f := expect[*protocol.Pull](l)
+			refuse := func() {
+				l.send(&protocol.Error{ID: f.ID, FrameType: uint32(protocol.TypePull), Status: protocol.Status{Code: 999, Retry: class}})
+			}
+			var waits []string
+			for range strings.Fields(wants) {
+				began := time.Now()
+				refuse()
+				var at time.Time
+				f, at = expectAt[*protocol.Pull](l)
+				waits = append(waits, at.Sub(began).String())
+			}
+			if got := strings.Join(waits, " "); got != wants {
+				t.Errorf("class %d: again after %s, want %s", class, got, wants)
+			}
+			if wants == "" {
+				refuse()
+				refusal(t, <-ended, 999)
+			}
+		})
+	}
+}
 
 // [P-6.20], [P-6.21]
 func TestPull(t *testing.T) {

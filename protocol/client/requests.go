@@ -18,12 +18,13 @@ type request interface {
 type requests[R request] struct {
 	random func() float64
 
-	queue []R    // one for each caller that waits, so they bound it
-	id    uint64 // of the unanswered request; 0: none
-	hold  time.Time
+	queue    []R    // one for each caller that waits, so they bound it
+	id       uint64 // of the unanswered request; 0: none
+	refusals int    // of the first of the queue
+	hold     time.Time
 }
 
-func (r *requests[R]) connected() { r.id, r.hold = 0, time.Time{} }
+func (r *requests[R]) connected() { r.id, r.refusals, r.hold = 0, 0, time.Time{} }
 
 // ready reports whether the first of the queue may be made now. The caller then sets id.
 func (r *requests[R]) ready(now time.Time) bool {
@@ -47,22 +48,24 @@ func (r *requests[R]) take(id uint64) (first R, ok bool) {
 	return r.queue[0], true
 }
 
-// refused takes a refusal: final, or for now.
+// refused takes a refusal: final, or for now, as its class says [P-5.1].
 func (r *requests[R]) refused(now time.Time, f *protocol.Error) {
 	if _, ok := r.take(f.ID); !ok {
 		return
 	}
-	if wait, ok := hint(&f.Status, r.random()); ok && f.Status.Retry == protocol.RetryAfter {
-		r.hold = now.Add(wait)
+	if final(&f.Status) {
+		r.finish(&RefusedError{Status: f.Status})
 		return
 	}
-	r.finish(&RefusedError{Status: f.Status})
+	r.hold = now.Add(again(&f.Status, r.refusals, r.random))
+	r.refusals++
 }
 
 // finish ends the first of the queue.
 func (r *requests[R]) finish(err error) {
 	r.queue[0].finish(err)
 	r.queue = r.queue[1:]
+	r.refusals = 0
 }
 
 // finishAll ends them all.
@@ -76,7 +79,7 @@ func (r *requests[R]) finishAll(err error) {
 func (r *requests[R]) forget(q R) {
 	i := slices.Index(r.queue, q)
 	if i == 0 {
-		r.id = 0
+		r.id, r.refusals = 0, 0
 	}
 	if i >= 0 {
 		r.queue = slices.Delete(r.queue, i, i+1)
