@@ -12,8 +12,8 @@ import (
 	"lifeline/store"
 )
 
-// TestTheDocumentedLimitsAreTheServers [P-4.4]: the table of docs/protocol.md says what the code does, as far as the codec's own
-// test does not hold it.
+// TestTheDocumentedLimitsAreTheServers [P-4.4]: the table of docs/protocol.md says what the code does, as far as the
+// codec's own test does not hold it.
 func TestTheDocumentedLimitsAreTheServers(t *testing.T) {
 	text, err := os.ReadFile("../docs/protocol.md")
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"lifeline/protocol"
 )
 
-// TestWhoVanishedIsOnlineUntilItIsNoticed [P-6.41]: presence is a hint. A line that breaks without a word counts for as long as
-// the server doubts it, also when it is the only one and suspect [P-6.38]; then it is offline since the last word. Nobody is told
-// who does not ask.
+// TestWhoVanishedIsOnlineUntilItIsNoticed [P-6.41]: presence is a hint. A line that breaks without a word counts for as
+// long as the server doubts it, also when it is the only one and suspect [P-6.38]; then it is offline since the last word.
+// Nobody is told who does not ask.
 func TestWhoVanishedIsOnlineUntilItIsNoticed(t *testing.T) {
 	script(t, func(t *testing.T) {
 		n := Start(t, 1)
