@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	iofs "io/fs"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +123,16 @@ func (d *directory) files() ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == lockName }), err
 }
 
-func (d *directory) beside() string { return strings.TrimRight(d.path, "/") + ".boot" }
+// beside is the file's name. A directory that is named by dots has its own name looked up, or the file would lie inside.
+func (d *directory) beside() string {
+	path := filepath.Clean(d.path)
+	if base := filepath.Base(path); base == "." || base == ".." {
+		if whole, err := filepath.Abs(path); err == nil {
+			path = whole
+		}
+	}
+	return path + ".boot"
+}
 
 // readBeside returns the boot number, 0 when there is no file, and whether a restore has not ended.
 func (d *directory) readBeside() (boot uint64, half bool, err error) {

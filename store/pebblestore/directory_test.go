@@ -195,3 +195,17 @@ func TestDirectoryThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// However the directory is named, the file lies beside it.
+func TestBootNumberLiesBeside(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for path, want := range map[string]string{
+		"data": "data.boot", "./data/": "data.boot", "/var/lib/lifeline/": "/var/lib/lifeline.boot",
+		".": dir + ".boot", "..": filepath.Dir(dir) + ".boot", "data/..": dir + ".boot",
+	} {
+		if got := (&directory{path: path}).beside(); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}
