@@ -217,7 +217,7 @@ func (m *Outgoing) fault() error {
 		return errRecipient
 	case !protocol.ValidID([]byte(m.ToUser + m.ToGroup)):
 		return errRecipientID
-	case len(m.ClientID) > protocol.MaxIDBytes:
+	case len(m.ClientID) > 0 && !protocol.ValidClientID(m.ClientID): // an empty one is drawn
 		return errClientID
 	case len(m.Payload) > protocol.PayloadCeiling:
 		return errPayload
